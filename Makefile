@@ -1,0 +1,91 @@
+# The commands of README.md. Each builds on CMake presets (CMakePresets.json) and can be run by hand as well.
+#
+#   make setup build run test bench      prepare the machine; release build; demo; all tests; benchmarks
+#   make format check check-all          format the sources; quick checks before a commit; every long check
+#   make corpora docs fuzz               record cases from PyTorch; generated pages; fuzzers, 60 s each
+#
+# JOBS=N sets the number of parallel jobs (default 2).
+
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := build
+JOBS ?= 2
+export CTEST_OUTPUT_ON_FAILURE := 1
+
+sources = $(shell git ls-files --cached --others --exclude-standard '*.cpp' '*.hpp' '*.h')
+
+.PHONY: setup build run test bench format check check-all corpora docs fuzz clean
+
+setup:
+	tools/setup
+
+build: setup
+	cmake --preset release
+	cmake --build --preset release -j $(JOBS)
+
+run: build
+	tools/demo
+
+# The release build's tests; without the plugin that setup fetches, those that run programs fail rather than skip.
+test: build
+	ctest --preset release -j $(JOBS)
+
+bench: build
+	build/release/bin/torchlift_bench
+
+format:
+	clang-format-14 -i $(sources)
+
+check: setup
+	clang-format-14 --dry-run --Werror $(sources)
+	cmake --preset dev
+	cmake --build --preset dev -j $(JOBS)
+	ctest --preset quick -j $(JOBS)
+
+# ---- Long checks. .ci/run takes one of these in turn (LONG_CHECKS), check-all takes every one.
+
+LONG_CHECKS := check-asan check-tsan check-clang check-coverage
+.PHONY: $(LONG_CHECKS) list-long-checks
+
+list-long-checks:
+	@printf '%s\n' $(LONG_CHECKS)
+
+check-all: check $(LONG_CHECKS)
+
+# $(call preset_tests,PRESET): build and test one preset.
+define preset_tests
+	cmake --preset $(1)
+	cmake --build --preset $(1) -j $(JOBS)
+	ctest --preset $(1) -j $(JOBS)
+endef
+
+check-asan: setup
+	$(call preset_tests,asan)
+
+check-tsan: setup
+	$(call preset_tests,tsan)
+
+check-clang: setup
+	$(call preset_tests,clang)
+
+# Lines and branches no test reaches, by file: build/coverage/coverage.txt.
+check-coverage: setup
+	$(call preset_tests,coverage)
+	tools/coverage build/coverage >build/coverage/coverage.txt
+	tail -n 1 build/coverage/coverage.txt
+
+fuzz: setup
+	cmake --preset fuzz
+	cmake --build --preset fuzz -j $(JOBS)
+	ctest --preset fuzz -L fuzz
+
+# ---- Python: recording from PyTorch, e.g. `make corpora PARTS="cases opinfo"`. Nothing here is needed to build, to run or to test.
+
+corpora:
+	tools/corpora $(PARTS)
+
+docs: build
+	build/release/bin/torchlift ops --markdown >docs/ops.md
+
+clean:
+	rm -rf build

@@ -1,0 +1,44 @@
+# torchlift_room(NAME [MAY_INCLUDE room...] [LINK target...] [EXECUTABLE name])
+# One target for src/NAME. Headers are named by room ("stablehlo/type.hpp"); a room sees only the folders that its row
+# permits, so a forbidden include does not compile.
+function(torchlift_room name)
+  cmake_parse_arguments(ROOM "" "EXECUTABLE" "MAY_INCLUDE;LINK" ${ARGN})
+  string(REPLACE "/" "_" id ${name})
+
+  # An include root that holds this room alone.
+  set(root ${CMAKE_BINARY_DIR}/rooms/${id})
+  get_filename_component(parent ${root}/${name} DIRECTORY)
+  file(MAKE_DIRECTORY ${parent})
+  if(NOT EXISTS ${root}/${name})
+    file(CREATE_LINK ${CMAKE_SOURCE_DIR}/src/${name} ${root}/${name} SYMBOLIC)
+  endif()
+
+  file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/${name}/*.cpp ${CMAKE_SOURCE_DIR}/src/${name}/*.S)
+  if(NOT sources)
+    file(WRITE ${CMAKE_BINARY_DIR}/empty_${id}.cpp "")
+    set(sources ${CMAKE_BINARY_DIR}/empty_${id}.cpp)
+  endif()
+  if(ROOM_EXECUTABLE)
+    add_executable(torchlift_${id} ${sources})
+    set_target_properties(torchlift_${id} PROPERTIES OUTPUT_NAME ${ROOM_EXECUTABLE})
+    set(scope PRIVATE)
+  else()
+    add_library(torchlift_${id} STATIC ${sources})
+    set(scope INTERFACE)
+  endif()
+  target_include_directories(torchlift_${id} PRIVATE ${root})
+  foreach(neighbour ${ROOM_MAY_INCLUDE})
+    string(REPLACE "/" "_" neighbour ${neighbour})
+    target_include_directories(torchlift_${id} PRIVATE ${CMAKE_BINARY_DIR}/rooms/${neighbour})
+    target_link_libraries(torchlift_${id} ${scope} torchlift_${neighbour})
+  endforeach()
+  target_link_libraries(torchlift_${id} PRIVATE ${ROOM_LINK})
+endfunction()
+
+# torchlift_embed(SOURCE.S DATA...): an assembler file that takes the data files in by `.incbin "NAME"`; an edit of the data
+# assembles it again.
+function(torchlift_embed source)
+  list(TRANSFORM ARGN PREPEND ${CMAKE_SOURCE_DIR}/)
+  set_source_files_properties(${CMAKE_SOURCE_DIR}/${source} PROPERTIES OBJECT_DEPENDS "${ARGN}"
+                              COMPILE_OPTIONS "-Wa,-I${CMAKE_SOURCE_DIR}/data")
+endfunction()
