@@ -1,0 +1,52 @@
+#!/usr/bin/env python3
+"""Write data/aten_schemas.txt: every aten:: and prims:: schema in PyTorch's operator registry.
+
+    python tools/gen_schemas.py [--out data/aten_schemas.txt] [--check]
+
+One schema a line, sorted by full name; after a tab its tags, comma-separated and sorted, or `-` for none.
+Operators of TorchScript alone (on ints, strings, lists, ...) have no tags and never occur in a .pt2.
+Needs the pinned torch (tools/requirements/torch.txt); --check compares instead of writing.
+"""
+import argparse
+import pathlib
+import sys
+
+NAMESPACES = ("aten::", "prims::")
+
+
+def lines():
+    import torch
+    dispatched = set(torch._C._dispatch_get_all_op_names())
+    found = {}
+    for schema in torch._C._jit_get_all_schemas():
+        if not schema.name.startswith(NAMESPACES):
+            continue
+        full_name = schema.name + ("." + schema.overload_name if schema.overload_name else "")
+        tags = []
+        if full_name in dispatched:
+            namespace, base = schema.name.split("::")
+            packet = getattr(getattr(torch.ops, namespace), base)
+            tags = getattr(packet, schema.overload_name or "default").tags
+        found[full_name, str(schema)] = ",".join(sorted(tag.name for tag in tags)) or "-"
+    version = torch.__version__.split("+")[0]
+    yield f"# Made by tools/gen_schemas.py from torch {version}; do not edit."
+    yield f"# {len(found)} schemas: schema<TAB>tags (- for none), sorted by full name."
+    for (_, schema), tags in sorted(found.items()):
+        yield f"{schema}\t{tags}"
+
+
+def main():
+    root = pathlib.Path(__file__).resolve().parent.parent
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--out", type=pathlib.Path, default=root / "data" / "aten_schemas.txt")
+    parser.add_argument("--check", action="store_true", help="exit 1 if the file is not what would be written")
+    options = parser.parse_args()
+    text = "\n".join(lines()) + "\n"
+    if options.check:
+        return 0 if options.out.read_text() == text else 1
+    options.out.write_text(text)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
