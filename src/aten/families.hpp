@@ -1,0 +1,33 @@
+// The families, each one file (or a few) with its functions and its rows. They follow PyTorch's own documentation.
+#pragma once
+
+#include <span>
+
+#include "lower/op.hpp"
+
+namespace torchlift::aten {
+
+std::span<const lower::Row> activation_ops();
+std::span<const lower::Row> attention_ops();
+std::span<const lower::Row> comparison_ops();
+std::span<const lower::Row> control_flow_ops();
+std::span<const lower::Row> convolution_ops();
+std::span<const lower::Row> creation_ops();
+std::span<const lower::Row> embedding_ops();
+std::span<const lower::Row> indexing_ops();
+std::span<const lower::Row> linear_algebra_ops();
+std::span<const lower::Row> loss_ops();
+std::span<const lower::Row> normalization_ops();
+std::span<const lower::Row> pointwise_ops();
+std::span<const lower::Row> pooling_ops();
+std::span<const lower::Row> python_scalar_ops();
+std::span<const lower::Row> random_ops();
+std::span<const lower::Row> recurrent_ops();
+std::span<const lower::Row> reduction_ops();
+std::span<const lower::Row> scan_ops();
+std::span<const lower::Row> shaping_ops();
+std::span<const lower::Row> sorting_ops();
+std::span<const lower::Row> spectral_ops();
+std::span<const lower::Row> vision_ops();
+
+}  // namespace torchlift::aten

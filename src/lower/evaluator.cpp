@@ -1,0 +1,396 @@
+// One walk over the program's instructions: operands are looked up, bound to the operator's schema, and handed to its row;
+// results are checked against what the file declares. A node that fails is reported and replaced by a stand-in of the
+// declared type, so that one run reports every problem.
+#include "lower/evaluator.hpp"
+
+#include <algorithm>
+
+#include "base/text.hpp"
+
+namespace torchlift::lower {
+namespace {
+
+constexpr int64_t kMaxGraphDepth = 64;
+
+// Calls fn on every tensor in a value.
+template <typename Fn>
+void for_each_tensor(const IValue& v, Fn&& fn) {
+  if (auto* t = v.get<Tensor>()) fn(*t);
+  if (auto* list = v.get<IValue::List>())
+    for (const IValue& item : *list) for_each_tensor(item, fn);
+}
+
+bool any_tensor(const std::vector<NamedValue>& operands, bool (*predicate)(const Tensor&)) {
+  bool found = false;
+  for (const NamedValue& o : operands) for_each_tensor(o.value, [&](const Tensor& t) { found = found || predicate(t); });
+  return found;
+}
+
+}  // namespace
+
+Evaluator::Evaluator(const torch::Program& program, const OpTable& table, const Options& options, const Merged& merged,
+                     const std::set<torch::WeightId>& not_inlined)
+    : program_(program),
+      table_(table),
+      options_(options),
+      merged_(merged),
+      not_inlined_(not_inlined),
+      l_(out_.module, options.precision),
+      environment_(program.values.size()),
+      weights_(program.weights.size()) {
+  l_.allow_train_dropout = options.allow_train_dropout;
+  l_.call_graph = [this](torch::BlockId block, std::vector<IValue> inputs) { return walk(block, std::move(inputs)); };
+}
+
+std::optional<Lowered> Evaluator::run() {
+  make_inputs();
+  make_weights();
+  const torch::Block& entry = program_.entry();
+  std::vector<IValue> inputs;
+  for (torch::ValueId id : entry.inputs) inputs.push_back(environment_[id.at()]);
+  std::vector<IValue> outputs = walk(torch::BlockId(0), std::move(inputs));
+  make_outputs(outputs);
+  collect_refusals({});
+  if (hidden_ > 0)
+    sink_.add(diagnose(Kind::HiddenNodes, {{"count", static_cast<int64_t>(hidden_)}, {"total", static_cast<int64_t>(visited_)}}));
+  if (sink_.has_errors()) return std::nullopt;
+  make_written_results();
+  l_.hlo.set_results(result_values_, result_names_);
+  for (const Lower::Pin& pin : l_.pins()) {
+    if (pin.node < 0) continue;
+    const torch::Inst& inst = program_.insts[static_cast<size_t>(pin.node)];
+    out_.pins.push_back({inst.name, pin.expr, program_.location(inst.location).frames});
+  }
+  return std::move(out_);
+}
+
+IValue Evaluator::value_of(const torch::Operand& operand) const {
+  return literal(operand, [this](torch::ValueId id) { return environment_[id.at()]; });
+}
+
+std::vector<IValue> Evaluator::walk(torch::BlockId block_id, std::vector<IValue> inputs) {
+  const torch::Block& block = program_.block(block_id);
+  if (depth_ >= kMaxGraphDepth || inputs.size() != block.inputs.size()) {
+    l_.wrong(depth_ >= kMaxGraphDepth ? "graphs nested too deep"
+                                      : "a graph of " + std::to_string(block.inputs.size()) + " inputs gets " +
+                                            std::to_string(inputs.size()));
+    return std::vector<IValue>(block.outputs.size(), IValue(Tensor()));
+  }
+  ++depth_;
+  for (size_t i = 0; i < inputs.size(); ++i) environment_[block.inputs[i].at()] = std::move(inputs[i]);
+  for (torch::InstId id : block.insts) visit(id);
+  std::vector<IValue> outputs;
+  for (const torch::Operand& o : block.outputs) outputs.push_back(value_of(o));
+  --depth_;
+  return outputs;
+}
+
+void Evaluator::visit(torch::InstId id) {
+  const torch::Inst& inst = program_.inst(id);
+  const torch::Inst* outer = std::exchange(current_, &inst);
+  int64_t outer_node = std::exchange(l_.current_node, static_cast<int64_t>(id.at()));
+  const torch::Location& location = program_.location(inst.location);
+  stablehlo::Location line{.file = {}, .line = 0, .name = inst.name};
+  if (!location.frames.empty()) {
+    line.file = location.frames.front().file;
+    line.line = location.frames.front().line;
+  }
+  l_.hlo.set_location(line);
+  ++visited_;
+
+  std::vector<NamedValue> operands;
+  for (const torch::NamedOperand& o : inst.operands) operands.push_back({o.name, value_of(o.value)});
+  bool poisoned = any_tensor(operands, [](const Tensor& t) { return t.is_poison(); });
+  bool tainted = poisoned || any_tensor(operands, [](const Tensor& t) { return !t.is_poison() && t.node()->failed; });
+  if (tainted) ++hidden_;
+
+  size_t nodes_before = l_.new_node()->index;
+  std::vector<IValue> results;
+  bool failed = poisoned;
+  if (!poisoned) {
+    size_t errors = sink_.error_count();
+    results = call(inst, operands);
+    failed = collect_refusals(operands) || sink_.error_count() > errors;
+  }
+  define(inst, std::move(results), failed, tainted, nodes_before);
+  current_ = outer;
+  l_.current_node = outer_node;
+}
+
+std::vector<IValue> Evaluator::call(const torch::Inst& inst, std::vector<NamedValue> operands) {
+  if (const Row* row = table_.exact(inst.target); row && row->positional) {
+    std::vector<IValue> values;
+    for (NamedValue& o : operands) values.push_back(std::move(o.value));
+    if (row->params.size() > values.size()) {
+      l_.wrong("`" + inst.target + "` takes " + std::to_string(row->params.size()) + " arguments, got " +
+               std::to_string(values.size()));
+      return {};
+    }
+    return row->call(l_, values);
+  }
+  const torch::Schema* schema = torch::find_schema(inst.target);
+  if (!schema) {
+    Kind kind = inst.target.starts_with("higher_order::") ? Kind::UnsupportedOperator : Kind::UnknownOperator;
+    l_.refuse(kind, {{"operator", inst.target}});
+    return {};
+  }
+  return call_schema(inst, *schema, std::move(operands));
+}
+
+std::vector<IValue> Evaluator::call_schema(const torch::Inst& inst, const torch::Schema& schema,
+                                           std::vector<NamedValue> operands) {
+  const Row* row = table_.find(schema);
+  const torch::Schema* functional = row ? &schema : torch::functional_partner(schema);
+  if (!row && functional) row = table_.find(*functional);
+  if (!row) {
+    l_.refuse(Kind::UnsupportedOperator, {{"operator", inst.target}});
+    return {};
+  }
+  auto bound = bind_arguments(schema, std::move(operands));
+  if (!bound) {
+    for (const Diagnostic& d : bound.errors()) l_.refuse(d.kind, d.arguments);
+    return {};
+  }
+  std::vector<IValue>& arguments = bound.value();
+  if (l_.autocast.enabled) apply_autocast(row->autocast, arguments);
+  std::vector<IValue> in;  // as the row takes them: out= arguments are written below
+  for (size_t i = 0; i < arguments.size(); ++i)
+    if (!schema.arguments[i].is_out()) in.push_back(arguments[i]);
+  std::vector<IValue> results = row->call(l_, in);
+  bool inplace_view = std::find(schema.tags.begin(), schema.tags.end(), "inplace_view") != schema.tags.end();
+  if (inplace_view) return results;  // writes no values: the result is the view
+  return write_marked(schema, arguments, std::move(results));
+}
+
+std::vector<IValue> Evaluator::write_marked(const torch::Schema& schema, const std::vector<IValue>& arguments,
+                                            std::vector<IValue> results) {
+  for (size_t i = 0; i < schema.returns.size() && i < results.size(); ++i) {
+    const auto& alias = schema.returns[i].alias;
+    if (!alias || !alias->write) continue;
+    for (size_t a = 0; a < schema.arguments.size(); ++a) {
+      const auto& mark = schema.arguments[a].alias;
+      if (!mark || !mark->write || mark->set != alias->set) continue;
+      auto* destination = arguments[a].get<Tensor>();
+      auto* source = results[i].get<Tensor>();
+      if (!destination || !source) continue;
+      if (!(*destination == *source)) l_.write_cast(*destination, *source);
+      results[i] = *destination;
+    }
+  }
+  return results;
+}
+
+void Evaluator::apply_autocast(AutocastRule rule, std::vector<IValue>& arguments) {
+  if (rule == AutocastRule::None) return;
+  auto eligible = [](const Tensor& t) { return !t.is_poison() && is_float(t.dtype()) && t.dtype() != DType::Float64; };
+  DType target = rule == AutocastRule::Float32 ? DType::Float32 : l_.autocast.dtype;
+  if (rule == AutocastRule::Promote)
+    for (const IValue& a : arguments)
+      for_each_tensor(a, [&](const Tensor& t) { if (eligible(t) && t.dtype() == DType::Float32) target = DType::Float32; });
+  auto cast = [&](auto&& self, IValue& v) -> void {
+    if (auto* t = std::get_if<Tensor>(&v.data); t && eligible(*t) && !t->is_wrapped_number()) *t = l_.to(*t, target);
+    if (auto* list = std::get_if<IValue::List>(&v.data))
+      for (IValue& item : *list) self(self, item);
+  };
+  for (IValue& a : arguments) cast(cast, a);
+}
+
+// ---- results
+
+std::optional<stablehlo::Type> Evaluator::declared_type(torch::ValueId id) const {
+  const torch::Value& value = program_.value(id);
+  if (!value.meta || value.kind != torch::ValueKind::Tensor) return std::nullopt;
+  stablehlo::Type type{value.meta->dtype, {}};
+  for (const torch::SymExpr& size : value.meta->sizes) {
+    auto dim = evaluate_size(size, options_.sizes);
+    if (!dim) return std::nullopt;
+    type.dims.push_back(*dim);
+  }
+  return type;
+}
+
+IValue Evaluator::stand_in(torch::ValueId id) {
+  const torch::Value& value = program_.value(id);
+  if (auto type = declared_type(id)) {
+    Tensor t = l_.make(l_.hlo.undefined(*type));
+    if (!t.is_poison()) t.node()->failed = true;
+    return t;
+  }
+  if (value.expr)
+    if (auto number = torch::evaluate(*value.expr, options_.sizes))
+      return std::visit([](const auto& n) { return IValue(n); }, *number);
+  switch (value.kind) {
+    case torch::ValueKind::SymInt: return Dim(1);
+    case torch::ValueKind::SymFloat: return 1.0;
+    case torch::ValueKind::SymBool: return false;
+    default: return Tensor();
+  }
+}
+
+void Evaluator::define(const torch::Inst& inst, std::vector<IValue> results, bool failed, bool tainted, size_t nodes_before) {
+  // A row that gives one list serves nodes that declare its elements one by one, and the reverse.
+  if (results.size() == 1 && inst.results.size() > 1)
+    if (auto* list = std::get_if<IValue::List>(&results[0].data)) results = IValue::List(*list);
+  for (size_t i = 0; i < inst.results.size(); ++i) {
+    IValue value = i < results.size() ? std::move(results[i]) : IValue();
+    const torch::Operand& slot = inst.results[i];
+    if (auto* id = slot.get<torch::ValueId>()) {
+      environment_[id->at()] = checked(inst, *id, std::move(value), failed || i >= results.size(), tainted, nodes_before);
+    } else if (auto* list = slot.get<torch::Operand::List>()) {
+      auto* items = std::get_if<IValue::List>(&value.data);
+      if (!failed && (!items || items->size() != list->size()))
+        report(diagnose(Kind::TypeDiffers, {{"operator", inst.target},
+                                            {"inferred", std::to_string(items ? items->size() : 0) + " tensors"},
+                                            {"declared", std::to_string(list->size()) + " tensors"}}));
+      for (size_t k = 0; k < list->size(); ++k) {
+        auto* element = (*list)[k].get<torch::ValueId>();
+        if (!element) continue;
+        bool missing = !items || k >= items->size();
+        environment_[element->at()] =
+            checked(inst, *element, missing ? IValue() : (*items)[k], failed || missing, tainted, nodes_before);
+      }
+    }
+  }
+}
+
+IValue Evaluator::checked(const torch::Inst& inst, torch::ValueId id, IValue value, bool failed, bool tainted,
+                          size_t nodes_before) {
+  if (failed) return stand_in(id);
+  auto* tensor = std::get_if<Tensor>(&value.data);
+  if (!tensor) {
+    if (program_.value(id).kind == torch::ValueKind::Tensor && value.is_number()) return l_.wrap(*value.number());
+    if (program_.value(id).kind == torch::ValueKind::Tensor && value.is_none()) return stand_in(id);
+    return value;
+  }
+  if (tensor->is_poison()) return stand_in(id);
+  TensorNode* node = tensor->node();
+  bool fresh = node->index > nodes_before;
+  if (fresh && tainted) node->failed = true;
+  auto declared = declared_type(id);
+  if (!declared) return value;
+
+  ++out_.agreement.nodes;
+  stablehlo::Type inferred{tensor->dtype(), tensor->shape()};
+  if (!(inferred == *declared)) {
+    ++out_.agreement.type_differences;
+    auto text = [](const stablehlo::Type& t) { return std::string(info(t.dtype).short_name) + text_of(t.dims); };
+    report(diagnose(Kind::TypeDiffers,
+                    {{"operator", inst.target}, {"inferred", text(inferred)}, {"declared", text(*declared)}}));
+    return stand_in(id);
+  }
+  const torch::TensorMeta& meta = *program_.value(id).meta;
+  if (meta.strides.size() != declared->dims.size()) return value;
+  Dims strides;
+  for (const torch::SymExpr& s : meta.strides)
+    if (auto dim = evaluate_size(s, options_.sizes)) strides.push_back(*dim);
+  if (strides.size() != declared->dims.size()) return value;
+  ++out_.agreement.strides;
+  // Only what a stride can be seen by: axes of size one, and empty tensors, are alike.
+  bool same = tensor->is_empty();
+  if (!same) {
+    same = true;
+    for (size_t i = 0; i < strides.size(); ++i)
+      same = same && (declared->dims[i] == Dim(1) || strides[i] == node->strides[i]);
+  }
+  if (!same) {
+    ++out_.agreement.stride_differences;
+    if (out_.agreement.examples.size() < 20)
+      out_.agreement.examples.push_back("%" + inst.name + " " + inst.target + ": " + text_of(node->strides) + " declared " +
+                                        text_of(strides) + " of " + text_of(declared->dims));
+  }
+  if (fresh && !node->base) node->strides = std::move(strides);
+  return value;
+}
+
+// ---- diagnostics
+
+bool Evaluator::collect_refusals(const std::vector<NamedValue>& operands) {
+  bool any = false;
+  auto describe_operands = [&] {
+    std::string out;
+    for (const NamedValue& o : operands) {
+      if (!o.value.is_tensor() && !o.value.get<IValue::List>()) continue;
+      if (!out.empty()) out += ", ";
+      if (!o.name.empty()) out += o.name + " ";
+      std::string text = describe(o.value);
+      out += text.size() > 200 ? text.substr(0, 200) + "..." : text;
+    }
+    return out;
+  };
+  for (Lower::Refusal& r : l_.take_refusals()) {
+    Diagnostic d = diagnose(r.kind, std::move(r.arguments));
+    d.got = describe_operands();
+    any = any || d.severity() == Severity::Error;
+    report(std::move(d));
+  }
+  const auto& failures = l_.hlo.failures();
+  bool refused = any;
+  for (; failures_seen_ < failures.size(); ++failures_seen_) {
+    const stablehlo::Failure& f = failures[failures_seen_];
+    any = true;
+    if (refused) continue;  // the lowering has said why
+    Diagnostic d = diagnose(Kind::CannotLower, {{"operator", current_ ? current_->target : std::string("the program")},
+                                                {"problem", std::string(stablehlo::info(f.opcode).name) + ": " + f.message + ", got " + f.got}});
+    d.got = describe_operands();
+    report(std::move(d));
+  }
+  return any;
+}
+
+void Evaluator::report(Diagnostic d) {
+  if (current_) {
+    d.place.node = "%" + current_->name;
+    d.place.node_index = static_cast<int64_t>(current_ - program_.insts.data());
+    d.place.node_count = static_cast<int64_t>(program_.insts.size());
+    const torch::Location& location = program_.location(current_->location);
+    d.place.source = location.frames;
+    d.place.module = location.module_path;
+    if (!location.module_type.empty()) d.place.module += (d.place.module.empty() ? "" : " ") + ("(" + location.module_type + ")");
+  }
+  sink_.add(std::move(d));
+}
+
+// ---- public
+
+Result<Lowered> lower(const torch::Program& program, const OpTable& table, const Options& options) {
+  Evaluator::Merged merged;
+  std::set<torch::WeightId> not_inlined;
+  // A walk may find that weights over one record are written: then they are one argument, and the walk begins anew. Both
+  // sets only grow, so this ends.
+  while (true) {
+    Evaluator evaluator(program, table, options, merged, not_inlined);
+    std::optional<Lowered> lowered = evaluator.run();
+    if (!lowered) return evaluator.sink().all();
+    if (evaluator.to_merge().empty() && evaluator.written_constants().empty()) {
+      lowered->notes = evaluator.sink().all();
+      return std::move(*lowered);
+    }
+    merged.insert(evaluator.to_merge().begin(), evaluator.to_merge().end());
+    not_inlined.insert(evaluator.written_constants().begin(), evaluator.written_constants().end());
+  }
+}
+
+std::vector<OperatorUse> operators_of(const torch::Program& program, const OpTable& table) {
+  std::vector<OperatorUse> out;
+  for (const torch::Inst& inst : program.insts) {
+    auto it = std::find_if(out.begin(), out.end(), [&](const OperatorUse& u) { return u.target == inst.target; });
+    if (it != out.end()) {
+      ++it->count;
+      continue;
+    }
+    const Row* row = table.exact(inst.target);
+    if (!row || !row->positional) {
+      row = nullptr;
+      if (const torch::Schema* schema = torch::find_schema(inst.target)) {
+        row = table.find(*schema);
+        if (!row)
+          if (const torch::Schema* functional = torch::functional_partner(*schema)) row = table.find(*functional);
+      }
+    }
+    out.push_back({inst.target, 1, row != nullptr});
+  }
+  std::sort(out.begin(), out.end(), [](const auto& a, const auto& b) { return a.target < b.target; });
+  return out;
+}
+
+}  // namespace torchlift::lower

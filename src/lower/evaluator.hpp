@@ -1,0 +1,87 @@
+// The walk itself; private to this room. See evaluate.hpp for what it gives.
+#pragma once
+
+#include <set>
+#include <string>
+#include <vector>
+
+#include "lower/bind_arguments.hpp"
+#include "lower/evaluate.hpp"
+
+namespace torchlift::lower {
+
+class Evaluator {
+ public:
+  // Records whose weights are written through different views: each is one argument, its weights are views of it.
+  using Merged = std::set<torch::RecordId>;
+
+  Evaluator(const torch::Program& program, const OpTable& table, const Options& options, const Merged& merged,
+            const std::set<torch::WeightId>& not_inlined);
+
+  // The whole program. Empty if there were errors.
+  std::optional<Lowered> run();
+
+  // After run(): what the next try must know. Both grow only.
+  const Merged& to_merge() const { return to_merge_; }
+  const std::set<torch::WeightId>& written_constants() const { return written_constants_; }
+  DiagnosticSink& sink() { return sink_; }
+
+ private:
+  // ---- entry.cpp: arguments and results
+  struct EntryStorage {
+    Tensor root;
+    Value initial;
+    std::optional<size_t> argument;  // none: a constant
+    torch::WeightId weight;          // the first one over it
+    torch::RecordId record;
+  };
+  void make_inputs();
+  void make_weights();
+  Tensor weight_tensor(torch::WeightId id);
+  Tensor whole_record(torch::RecordId record);
+  Tensor add_argument(EntryArgument argument, Dims strides, torch::WeightId weight, torch::RecordId record);
+  void apply_mutation(const torch::OutputSpec& spec, const IValue& value);
+  void make_outputs(const std::vector<IValue>& values);
+  void make_written_results();
+  size_t add_result(EntryResult result, Value value);
+  bool is_written(const EntryStorage& storage) const { return storage.root.node()->value != storage.initial; }
+
+  // ---- evaluator.cpp: the walk
+  std::vector<IValue> walk(torch::BlockId block, std::vector<IValue> inputs);
+  void visit(torch::InstId id);
+  std::vector<IValue> call(const torch::Inst& inst, std::vector<NamedValue> operands);
+  std::vector<IValue> call_schema(const torch::Inst& inst, const torch::Schema& schema, std::vector<NamedValue> operands);
+  void apply_autocast(AutocastRule rule, std::vector<IValue>& arguments);
+  // Writes results into the arguments that the schema marks, and returns what the call returns.
+  std::vector<IValue> write_marked(const torch::Schema& schema, const std::vector<IValue>& arguments, std::vector<IValue> results);
+  void define(const torch::Inst& inst, std::vector<IValue> results, bool failed, bool tainted, size_t nodes_before);
+  IValue checked(const torch::Inst& inst, torch::ValueId id, IValue value, bool failed, bool tainted, size_t nodes_before);
+  std::optional<stablehlo::Type> declared_type(torch::ValueId id) const;
+  IValue stand_in(torch::ValueId id);  // for the result of a node that could not be lowered
+  IValue value_of(const torch::Operand& operand) const;
+  void report(Diagnostic diagnostic);
+  bool collect_refusals(const std::vector<NamedValue>& operands);
+
+  const torch::Program& program_;
+  const OpTable& table_;
+  const Options& options_;
+  const Merged& merged_;
+  const std::set<torch::WeightId>& not_inlined_;
+  Lowered out_;
+  Lower l_;
+  DiagnosticSink sink_;
+  std::vector<IValue> environment_;  // by ValueId
+  std::vector<EntryStorage> storages_;
+  std::vector<Tensor> weights_;  // by WeightId; poison until used
+  std::vector<Value> result_values_;
+  std::vector<std::string> result_names_;
+  Merged to_merge_;
+  std::set<torch::WeightId> written_constants_;
+  const torch::Inst* current_ = nullptr;
+  int64_t depth_ = 0;
+  size_t failures_seen_ = 0;
+  size_t hidden_ = 0;
+  size_t visited_ = 0;
+};
+
+}  // namespace torchlift::lower
