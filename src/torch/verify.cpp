@@ -1,0 +1,184 @@
+#include "torch/verify.hpp"
+
+#include <set>
+
+#include "base/text.hpp"
+
+namespace torchlift::torch {
+namespace {
+
+constexpr size_t kMaxProblems = 20;
+
+class Verifier {
+ public:
+  explicit Verifier(const Program& program)
+      : program_(program), defined_in_(program.values.size()), depth_(program.blocks.size(), 0),
+        inst_used_(program.insts.size(), false) {}
+  std::vector<Diagnostic> run();
+
+ private:
+  void add(std::string where, std::string problem);
+  void block(size_t index);
+  void inst(InstId id);
+  void operand(const Operand& operand, size_t depth);
+  void nested(BlockId id);
+  void result(const Operand& operand, size_t depth);
+  void define(ValueId id);
+  void value(const Value& value);
+  void inputs();
+  void outputs();
+  void weight(const Weight& weight);
+
+  const Program& program_;
+  std::vector<Diagnostic> problems_;
+  std::vector<BlockId> defined_in_;
+  std::vector<size_t> depth_;  // of nested blocks that have been met, from 1
+  std::vector<bool> inst_used_;
+  BlockId current_;
+  std::set<std::string_view> names_;  // of the current block
+  std::string where_;
+};
+
+void Verifier::add(std::string where, std::string problem) {
+  if (problems_.size() < kMaxProblems)
+    problems_.push_back(diagnose(Kind::ProgramStructure, {{"where", std::move(where)}, {"problem", std::move(problem)}}));
+}
+
+void Verifier::define(ValueId id) {
+  if (!id.has_value() || id.at() >= program_.values.size()) return add(where_, "defines a value that the program does not have");
+  if (defined_in_[id.at()].has_value()) return add(where_, "defines `" + printable(program_.value(id).name) + "` a second time");
+  defined_in_[id.at()] = current_;
+  const std::string& name = program_.value(id).name;
+  if (name.empty()) return add(where_, "defines a value without a name");
+  if (!names_.insert(name).second) add(where_, "defines a second value called `" + printable(name) + "`");
+}
+
+void Verifier::result(const Operand& operand, size_t depth) {
+  if (const auto* id = operand.get<ValueId>()) return define(*id);
+  if (operand.is_none()) return;
+  const auto* list = operand.get<Operand::List>();
+  if (list == nullptr || depth > 0) return add(where_, "has a result that is neither a value nor a list of values");
+  for (const Operand& part : *list) result(part, depth + 1);
+}
+
+void Verifier::nested(BlockId id) {
+  if (!id.has_value() || id.at() >= program_.blocks.size()) return add(where_, "holds a block that the program does not have");
+  if (id <= current_) return add(where_, "holds a block that does not come after its own");
+  if (depth_[id.at()] > 0) return add(where_, "holds a block that another place holds too");
+  depth_[id.at()] = depth_[current_.at()] + 1;
+  if (depth_[id.at()] >= kMaxBlockDepth) add(where_, "is nested too deep");
+}
+
+void Verifier::operand(const Operand& operand, size_t depth) {
+  if (depth >= kMaxOperandDepth) return add(where_, "has lists nested too deep");
+  if (const auto* id = operand.get<ValueId>()) {
+    bool known = id->has_value() && id->at() < program_.values.size();
+    if (!known) return add(where_, "uses a value that the program does not have");
+    if (defined_in_[id->at()] != current_)
+      add(where_, "uses `" + printable(program_.value(*id).name) + "`, which is not defined before it in its block");
+  } else if (const auto* block = operand.get<BlockId>()) {
+    nested(*block);
+  } else if (const auto* list = operand.get<Operand::List>()) {
+    for (const Operand& part : *list) this->operand(part, depth + 1);
+  }
+}
+
+void Verifier::inst(InstId id) {
+  if (!id.has_value() || id.at() >= program_.insts.size()) return add(where_, "holds an instruction that the program does not have");
+  std::string block = std::exchange(where_, {});
+  const Inst& inst = program_.inst(id);
+  where_ = "`" + printable(inst.name.empty() ? inst.target : inst.name) + "`";
+  if (inst_used_[id.at()]) add(where_, "stands in two places");
+  inst_used_[id.at()] = true;
+  if (inst.target.empty()) add(where_, "has no target");
+  if (!inst.location.has_value() || inst.location.at() >= program_.locations.size()) add(where_, "has no location");
+  for (const NamedOperand& named : inst.operands) operand(named.value, 0);
+  for (const Operand& each : inst.results) result(each, 0);
+  where_ = std::move(block);
+}
+
+void Verifier::block(size_t index) {
+  current_ = BlockId(index);
+  names_.clear();
+  where_ = index == 0 ? "the entry" : "block `" + printable(program_.blocks[index].name) + "`";
+  if (index > 0 && depth_[index] == 0) add(where_, "is held by no instruction before it");
+  const Block& block = program_.blocks[index];
+  for (ValueId input : block.inputs) define(input);
+  for (InstId id : block.insts) inst(id);
+  for (const Operand& output : block.outputs) operand(output, 0);
+}
+
+void Verifier::value(const Value& value) {
+  if (value.meta && !value.meta->strides.empty() && value.meta->strides.size() != value.meta->sizes.size())
+    add("`" + printable(value.name) + "`", "has " + std::to_string(value.meta->strides.size()) + " strides for " +
+                                               std::to_string(value.meta->sizes.size()) + " sizes");
+}
+
+void Verifier::inputs() {
+  std::vector<ValueId> ids;
+  for (const InputSpec& input : program_.inputs) {
+    const auto* id = input.argument.get<ValueId>();
+    if (id) ids.push_back(*id);
+    bool weighed = input.kind == InputKind::Parameter || input.kind == InputKind::Buffer || input.kind == InputKind::TensorConstant;
+    if (!id && input.kind != InputKind::Constant && input.kind != InputKind::User)
+      add("input `" + printable(input.target) + "`", "is no value");
+    if (weighed && (!input.weight.has_value() || input.weight.at() >= program_.weights.size()))
+      add("input `" + printable(input.target) + "`", "has no weight");
+  }
+  if (ids != program_.entry().inputs) add("the signature", "names other inputs than the entry has");
+}
+
+void Verifier::outputs() {
+  const std::vector<Operand>& results = program_.entry().outputs;
+  if (program_.outputs.size() != results.size()) return add("the signature", "has another number of outputs than the entry");
+  for (size_t i = 0; i < results.size(); ++i) {
+    const auto* id = program_.outputs[i].argument.get<ValueId>();
+    const auto* result = results[i].get<ValueId>();
+    if ((id == nullptr) != (result == nullptr) || (id != nullptr && *id != *result))
+      add("output " + std::to_string(i) + " of the signature", "is not what the entry returns there");
+  }
+}
+
+void Verifier::weight(const Weight& weight) {
+  std::string where = "weight `" + printable(weight.name) + "`";
+  if (!weight.record.has_value()) return add(where, "has no record");
+  if (weight.sizes.size() != weight.strides.size()) return add(where, "has not as many strides as sizes");
+  bool sane = weight.storage_offset >= 0 && weight.record_elements >= 0;
+  bool empty = false;
+  int64_t last = weight.storage_offset;
+  for (size_t i = 0; i < weight.sizes.size() && sane; ++i) {
+    int64_t step = 0;
+    empty = empty || weight.sizes[i] == 0;
+    sane = weight.sizes[i] >= 0 && weight.strides[i] >= 0;
+    if (weight.sizes[i] > 0)
+      sane = sane && !__builtin_mul_overflow(weight.sizes[i] - 1, weight.strides[i], &step) && !__builtin_add_overflow(last, step, &last);
+  }
+  if (!sane || (!empty && last >= weight.record_elements)) add(where, "reaches beyond its record");
+}
+
+std::vector<Diagnostic> Verifier::run() {
+  if (program_.blocks.empty()) {
+    add("the program", "has no entry");
+    return std::move(problems_);
+  }
+  for (size_t i = 0; i < program_.blocks.size(); ++i) block(i);
+  for (size_t i = 0; i < program_.values.size(); ++i)
+    if (!defined_in_[i].has_value()) add("`" + printable(program_.values[i].name) + "`", "is a value that nothing defines");
+  for (size_t i = 0; i < program_.insts.size(); ++i)
+    if (!inst_used_[i]) add("`" + printable(program_.insts[i].name) + "`", "is an instruction of no block");
+  for (const Value& each : program_.values) value(each);
+  for (const Weight& each : program_.weights) weight(each);
+  inputs();
+  outputs();
+  return std::move(problems_);
+}
+
+}  // namespace
+
+Status verify(const Program& program) {
+  std::vector<Diagnostic> problems = Verifier(program).run();
+  if (!problems.empty()) return problems;
+  return Unit{};
+}
+
+}  // namespace torchlift::torch
