@@ -9,10 +9,14 @@ namespace torchlift::aten {
 
 std::span<const lower::Row> activation_ops();
 std::span<const lower::Row> attention_ops();
+std::span<const lower::Row> backward_ops();
+std::span<const lower::Row> bitwise_ops();
+std::span<const lower::Row> classification_loss_ops();
 std::span<const lower::Row> comparison_ops();
 std::span<const lower::Row> control_flow_ops();
 std::span<const lower::Row> convolution_ops();
 std::span<const lower::Row> creation_ops();
+std::span<const lower::Row> elementary_ops();
 std::span<const lower::Row> embedding_ops();
 std::span<const lower::Row> indexing_ops();
 std::span<const lower::Row> linear_algebra_ops();
@@ -27,7 +31,9 @@ std::span<const lower::Row> reduction_ops();
 std::span<const lower::Row> scan_ops();
 std::span<const lower::Row> shaping_ops();
 std::span<const lower::Row> sorting_ops();
+std::span<const lower::Row> special_ops();
 std::span<const lower::Row> spectral_ops();
+std::span<const lower::Row> statistics_ops();
 std::span<const lower::Row> vision_ops();
 
 }  // namespace torchlift::aten

@@ -8,6 +8,8 @@ namespace torchlift::aten {
 const lower::OpTable& table();
 
 // What every lowering is written in.
+using lower::aliases;
+using lower::AutocastRule;
 using lower::Ignored;
 using lower::Ints;
 using lower::IValue;
@@ -23,6 +25,7 @@ using lower::TensorList;
 using lower::TensorOptions;
 using lower::Value;
 using lower::Values;
+using lower::writes;
 using stablehlo::ComparisonDirection;
 using stablehlo::Reducer;
 

@@ -1,0 +1,138 @@
+// Pooling to a given size: window i of `out` over an axis of `in` is [floor(i * in / out), ceil((i + 1) * in / out)). The
+// windows are a product over the axes, so the axes are pooled one after another.
+#include <algorithm>
+
+#include "aten/axes.hpp"
+#include "aten/pooling.hpp"
+
+namespace torchlift::aten {
+namespace {
+
+// The windows of one axis. Where they are of one size and disjoint, `even`; else each is listed.
+struct AxisWindows {
+  bool even = false;
+  Dim size;                   // even
+  Ints first;                 // per window
+  Ints length;                // per window
+};
+
+AxisWindows windows_of(Lower& l, const Dim& in, const Dim& out) {
+  if (mod(in, out) == Dim(0)) return {.even = true, .size = floordiv(in, out), .first = {}, .length = {}};
+  AxisWindows w{};
+  int64_t n = l.pin(in), m = l.pin(out);
+  if (!table_fits(l, static_cast<double>(n) + 2.0 * static_cast<double>(m))) return w;
+  for (int64_t i = 0; i < m; ++i) {
+    w.first.push_back(i * n / m);
+    w.length.push_back(((i + 1) * n + m - 1) / m - w.first.back());
+  }
+  return w;
+}
+
+// One axis becomes two: [window, place in the window]. Windows that are shorter than the longest are filled up.
+Value unfold_axis(Lower& l, Value v, int64_t axis, const Dim& out, const AxisWindows& w, Value fill) {
+  if (!v.has_value()) return {};
+  Dims shape = l.type(v).dims;
+  Dims split = shape;
+  auto at = static_cast<size_t>(axis);
+  if (w.even) {
+    split[at] = w.size;
+    split.insert(split.begin() + axis, out);
+    return l.hlo.reshape(v, split);
+  }
+  if (w.first.empty()) return {};
+  int64_t longest = *std::max_element(w.length.begin(), w.length.end());
+  Ints places, inside;
+  for (size_t i = 0; i < w.first.size(); ++i)
+    for (int64_t k = 0; k < longest; ++k) {
+      places.push_back(w.first[i] + std::min(k, w.length[i] - 1));
+      inside.push_back(k < w.length[i] ? 1 : 0);
+    }
+  split[at] = Dim(longest);
+  split.insert(split.begin() + axis, out);
+  Value taken = l.hlo.reshape(take_along(l, v, axis, places), split);
+  Value mask = l.hlo.constant_ints(DType::Bool, inside, {out, Dim(longest)});
+  return l.hlo.select(l.hlo.broadcast_in_dim(mask, split, {axis, axis + 1}), taken,
+                      l.hlo.broadcast_in_dim(fill, split, {}));
+}
+
+// Input and sizes agree, the sizes are positive.
+bool adaptive_fits(Lower& l, Tensor self, const Dims& output_size, size_t spatial) {
+  auto rank = static_cast<int64_t>(spatial);
+  if (self.is_poison() || !l.expect_rank(self, rank + 1, rank + 2, "input")) return false;
+  bool positive = output_size.size() == spatial;
+  for (const Dim& d : output_size) positive = positive && d >= Dim(1);
+  for (int64_t i = 0; i < rank; ++i) positive = positive && self.dim(-1 - i) >= Dim(1);
+  if (!positive)
+    l.wrong("expected " + std::to_string(spatial) + " positive sizes, got " + text_of(output_size) + " for " + describe(self));
+  return positive;
+}
+
+Tensor make_like(Lower& l, Value v, Tensor self) {
+  if (!v.has_value()) return {};
+  const Dims& shape = l.type(v).dims;
+  return l.make(v, lower::strides_for(shape, lower::suggest_memory_format(self.shape(), self.strides())));
+}
+
+// The mean of each window.
+template <size_t kSpatial>
+Tensor adaptive_avg_pool(Lower& l, Tensor self, Dims output_size) {
+  if (!adaptive_fits(l, self, output_size, kSpatial)) return {};
+  if (!is_float(self.dtype())) return l.wrong("expected a floating-point input, got " + describe(self));
+  DType wide = lower::accumulate_type(self.dtype());
+  Value v = l.read(self, wide);
+  for (size_t i = 0; i < kSpatial; ++i) {
+    int64_t axis = self.rank() - static_cast<int64_t>(kSpatial - i);
+    AxisWindows w = windows_of(l, self.dim(axis), output_size[i]);
+    if (w.even && w.size == Dim(1)) continue;
+    v = l.hlo.reduce(unfold_axis(l, v, axis, output_size[i], w, l.constant(wide, 0)), {axis + 1}, Reducer::Add);
+    if (!v.has_value()) return {};
+    const Dims shape = l.type(v).dims;
+    Value count = w.even ? l.full(shape, wide, Scalar(w.size))
+                         : along_axis(l, l.convert(l.hlo.constant_ints(DType::Int64, w.length), wide), axis, shape);
+    v = l.hlo.divide(v, count);
+  }
+  return make_like(l, l.convert(v, self.dtype()), self);
+}
+
+Tensor adaptive_avg_pool1d(Lower& l, Tensor self, std::vector<int64_t> output_size) {
+  return adaptive_avg_pool<1>(l, self, dims_of(output_size));
+}
+
+// The maximum of each window and where it stands, counted in the pooled axes of the input.
+template <size_t kSpatial>
+std::tuple<Tensor, Tensor> adaptive_max_pool(Lower& l, Tensor self, std::vector<int64_t> output_size) {
+  Dims sizes = dims_of(output_size);
+  if (!adaptive_fits(l, self, sizes, kSpatial)) return {};
+  Value v = l.read(self);
+  Value numbers = plane_numbers(l, self.shape(), kSpatial);
+  Value lowest = l.hlo.identity(Reducer::Maximum, self.dtype());
+  Value beyond = l.constant(DType::Int64, l.highest(DType::Int64));
+  for (size_t i = 0; i < kSpatial; ++i) {
+    int64_t axis = self.rank() - static_cast<int64_t>(kSpatial - i);
+    AxisWindows w = windows_of(l, self.dim(axis), sizes[i]);
+    Values both = l.hlo.reduce({unfold_axis(l, v, axis, sizes[i], w, lowest), unfold_axis(l, numbers, axis, sizes[i], w, beyond)},
+                               {lowest, beyond}, {axis + 1}, [&l](std::span<const Value> a) { return first_maximum(l, a); });
+    v = both[0];
+    numbers = both[1];
+  }
+  return {make_like(l, v, self), make_like(l, numbers, self)};
+}
+
+}  // namespace
+
+std::span<const Row> adaptive_pooling_ops() {
+  static constexpr auto kFloat32 = lower::AutocastRule::Float32;
+  static constexpr Row rows[] = {
+      op<adaptive_avg_pool<2>>("_adaptive_avg_pool2d"),
+      op<adaptive_avg_pool<3>>("_adaptive_avg_pool3d"),
+      op<adaptive_avg_pool1d>("adaptive_avg_pool1d"),
+      op<adaptive_avg_pool<2>>("adaptive_avg_pool2d"),
+      op<adaptive_avg_pool<3>>("adaptive_avg_pool3d", kFloat32),
+      op<adaptive_max_pool<1>>("adaptive_max_pool1d"),
+      op<adaptive_max_pool<2>>("adaptive_max_pool2d"),
+      op<adaptive_max_pool<3>>("adaptive_max_pool3d", kFloat32),
+  };
+  return rows;
+}
+
+}  // namespace torchlift::aten

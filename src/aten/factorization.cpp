@@ -1,0 +1,277 @@
+// Factorizations and solvers that StableHLO has, powers, and matrix norms by reductions.
+#include <array>
+#include <cmath>
+
+#include "aten/axes.hpp"
+#include "aten/linear_algebra.hpp"
+#include "aten/reduction.hpp"
+
+namespace torchlift::aten {
+namespace {
+
+bool expect_square(Lower& l, Tensor a) {
+  if (a.is_poison()) return false;
+  if (a.rank() >= 2 && a.dim(-1) == a.dim(-2)) return true;
+  l.wrong("expected square matrices, got " + describe(a));
+  return false;
+}
+
+// Float and complex dtypes that LAPACK has.
+bool expect_lapack_dtype(Lower& l, Tensor a) {
+  DType d = a.dtype();
+  if (d == DType::Float32 || d == DType::Float64 || d == DType::Complex64 || d == DType::Complex128) return true;
+  l.wrong("expected a floating-point matrix of single or double precision, got " + describe(a));
+  return false;
+}
+
+Value transpose_last_two(Lower& l, Value v) {
+  if (!v.has_value()) return {};
+  Ints order;
+  for (int64_t i = 0; i < static_cast<int64_t>(l.type(v).rank()); ++i) order.push_back(i);
+  if (order.size() < 2) return {};
+  std::swap(order[order.size() - 1], order[order.size() - 2]);
+  return l.hlo.transpose(v, std::move(order));
+}
+
+// Zero outside of the lower (upper) triangle.
+Value keep_triangle(Lower& l, Value v, bool lower) {
+  if (!v.has_value()) return {};
+  Dims shape = l.type(v).dims;
+  auto rank = static_cast<int64_t>(shape.size());
+  Value row = l.hlo.iota({DType::Int64, shape}, rank - 2);
+  Value column = l.hlo.iota({DType::Int64, shape}, rank - 1);
+  Value inside = l.hlo.compare(row, column, lower ? ComparisonDirection::Ge : ComparisonDirection::Le);
+  return l.hlo.select(inside, v, l.full_like(v, 0));
+}
+
+// Strides of LAPACK's results: columns first.
+Dims column_major_strides(const Dims& shape) {
+  Dims swapped = shape;
+  std::swap(swapped[swapped.size() - 1], swapped[swapped.size() - 2]);
+  Dims strides = contiguous_strides(swapped);
+  std::swap(strides[strides.size() - 1], strides[strides.size() - 2]);
+  return strides;
+}
+
+// L with L @ L^H = self, or U with U^H @ U = self. Only that triangle of self is read.
+Value cholesky_value(Lower& l, Tensor self, bool upper) {
+  Value a = l.read(self);
+  if (!upper) return keep_triangle(l, l.hlo.cholesky(a, true), true);
+  Value lower_triangle = l.hlo.cholesky(conj(l, transpose_last_two(l, a)), true);
+  return conj(l, transpose_last_two(l, keep_triangle(l, lower_triangle, true)));
+}
+
+// A matrix that is not positive definite gives NaN, where PyTorch raises.
+Tensor linalg_cholesky(Lower& l, Tensor self, bool upper) {
+  if (!expect_square(l, self) || !expect_lapack_dtype(l, self)) return {};
+  return l.make(cholesky_value(l, self, upper), column_major_strides(self.shape()));
+}
+Tensor cholesky(Lower& l, Tensor self, bool upper) { return linalg_cholesky(l, self, upper); }
+
+// info is 0 where the factorization worked and 1 where it did not: the number of the failing minor is not known.
+std::tuple<Tensor, Tensor> linalg_cholesky_ex(Lower& l, Tensor self, bool upper, bool) {
+  Tensor factor = linalg_cholesky(l, self, upper);
+  if (factor.is_poison()) return {};
+  Value value = l.read(factor);
+  Value part = is_complex(self.dtype()) ? l.hlo.real(value) : value;
+  Ints matrix{self.rank() - 2, self.rank() - 1};
+  Value failed = l.hlo.reduce(l.is_nan(part), matrix, Reducer::Or);
+  return {factor, l.make(l.convert(failed, DType::Int32))};
+}
+
+struct Triangle {
+  bool upper = true;
+  bool left = true;
+  bool unitriangular = false;
+  stablehlo::TransposeA transpose = stablehlo::TransposeA::NoTranspose;
+};
+
+// X with A @ X = B (X @ A = B where left is false), batches broadcast.
+Value solve_triangle(Lower& l, Tensor a, Tensor b, Triangle t) {
+  std::vector<Dims> batches;
+  for (Tensor m : {a, b}) batches.emplace_back(m.shape().begin(), m.shape().end() - 2);
+  auto batch = l.broadcast_shapes(batches);
+  if (!batch) return {};
+  Dims of_a = *batch, of_b = *batch;
+  of_a.insert(of_a.end(), {a.dim(-2), a.dim(-1)});
+  of_b.insert(of_b.end(), {b.dim(-2), b.dim(-1)});
+  Value triangle = l.broadcast_to(l.read(a), of_a);
+  Value right = l.broadcast_to(l.read(b), of_b);
+  return l.hlo.triangular_solve(triangle, right, {.left_side = t.left,
+                                                  .lower = !t.upper,
+                                                  .unit_diagonal = t.unitriangular,
+                                                  .transpose_a = t.transpose});
+}
+
+bool solvable(Lower& l, Tensor a, Tensor b) {
+  if (b.is_poison() || !expect_square(l, a) || !expect_lapack_dtype(l, a)) return false;
+  if (b.rank() >= 2 && b.dtype() == a.dtype()) return true;
+  l.wrong("expected matrices of one dtype, got " + describe(a) + " and " + describe(b));
+  return false;
+}
+
+Tensor linalg_solve_triangular(Lower& l, Tensor self, Tensor B, bool upper, bool left, bool unitriangular) {
+  if (!solvable(l, self, B)) return {};
+  Value x = solve_triangle(l, self, B, {.upper = upper, .left = left, .unitriangular = unitriangular});
+  if (!x.has_value()) return {};
+  return l.make(x, column_major_strides(l.type(x).dims));
+}
+
+// The older form: also hands back A.
+std::tuple<Tensor, Tensor> triangular_solve(Lower& l, Tensor self, Tensor A, bool upper, bool transpose, bool unitriangular) {
+  if (!solvable(l, A, self)) return {};
+  using stablehlo::TransposeA;
+  Value x = solve_triangle(l, A, self, {.upper = upper,
+                                        .unitriangular = unitriangular,
+                                        .transpose = transpose ? TransposeA::Transpose : TransposeA::NoTranspose});
+  if (!x.has_value()) return {};
+  Dims of_a = l.type(x).dims;
+  of_a.back() = A.dim(-1);
+  Value a = l.broadcast_to(l.read(A), of_a);
+  return {l.make(x, column_major_strides(l.type(x).dims)), l.make(a, column_major_strides(of_a))};
+}
+
+// X with A @ X = self, from the Cholesky factor input2 of A.
+Tensor cholesky_solve(Lower& l, Tensor self, Tensor input2, bool upper) {
+  if (!solvable(l, input2, self)) return {};
+  using stablehlo::TransposeA;
+  TransposeA adjoint = is_complex(self.dtype()) ? TransposeA::Adjoint : TransposeA::Transpose;
+  Triangle first{.upper = upper, .transpose = upper ? adjoint : TransposeA::NoTranspose};
+  Triangle second{.upper = upper, .transpose = upper ? TransposeA::NoTranspose : adjoint};
+  Value half = solve_triangle(l, input2, self, first);
+  if (!half.has_value()) return {};
+  Value x = solve_triangle(l, input2, l.make(half), second);
+  if (!x.has_value()) return {};
+  return l.make(x, column_major_strides(l.type(x).dims));
+}
+
+Value identity_like(Lower& l, Tensor self) {
+  Dims shape = self.shape();
+  Value row = l.hlo.iota({DType::Int64, shape}, self.rank() - 2);
+  Value column = l.hlo.iota({DType::Int64, shape}, self.rank() - 1);
+  return l.convert(l.hlo.compare(row, column, ComparisonDirection::Eq), self.dtype());
+}
+
+// The inverse of A from its Cholesky factor.
+Tensor cholesky_inverse(Lower& l, Tensor self, bool upper) {
+  if (!expect_square(l, self) || !expect_lapack_dtype(l, self)) return {};
+  return cholesky_solve(l, l.make(identity_like(l, self)), self, upper);
+}
+
+// self @ self @ ..., by repeated squaring.
+Tensor matrix_power(Lower& l, Tensor self, int64_t n) {
+  if (!expect_square(l, self)) return {};
+  if (n < 0) return l.unsupported("n", std::to_string(n), "inverses of matrices have no lowering");
+  if (n == 0) return l.make(identity_like(l, self));
+  Tensor result, square = self;
+  for (; n > 0; n >>= 1) {
+    if (n & 1) result = result.is_poison() ? square : matmul(l, result, square);
+    if (n > 1) square = matmul(l, square, square);
+  }
+  return result == self ? l.make(l.read(self)) : result;
+}
+
+// ---- matrix norms
+
+struct MatrixAxes {
+  int64_t rows;
+  int64_t columns;
+};
+
+std::optional<MatrixAxes> matrix_axes(Lower& l, Tensor self, const std::vector<int64_t>& dim) {
+  if (dim.size() != 2 || self.rank() < 2) {
+    l.wrong("expected two axes of an at least 2-D tensor, got " + std::to_string(dim.size()) + " of " + describe(self));
+    return std::nullopt;
+  }
+  auto rows = l.axis(dim[0], self.rank()), columns = l.axis(dim[1], self.rank());
+  if (!rows || !columns) return std::nullopt;
+  if (*rows == *columns) {
+    l.wrong("expected two different axes, got dim " + std::to_string(*rows) + " twice");
+    return std::nullopt;
+  }
+  return MatrixAxes{*rows, *columns};
+}
+
+Value magnitude(Lower& l, Tensor self, Optional<DType> dtype) {
+  return l.hlo.abs(l.read(self, lower::accumulate_type(dtype.value_or(self.dtype()))));
+}
+
+Value with_kept_axes(Lower& l, Value reduced, const Dims& shape, const MatrixAxes& axes, bool keepdim) {
+  if (!keepdim) return reduced;
+  Dims kept = shape;
+  kept[static_cast<size_t>(axes.rows)] = kept[static_cast<size_t>(axes.columns)] = Dim(1);
+  return l.hlo.reshape(reduced, kept);
+}
+
+bool expect_inexact(Lower& l, Tensor self, Optional<DType> dtype) {
+  DType d = dtype.value_or(self.dtype());
+  if (is_float(d) || is_complex(d)) return true;
+  l.wrong("expected a floating-point or complex tensor, got " + describe(self));
+  return false;
+}
+
+// "fro": the root of the sum of squares. "nuc" needs singular values.
+Tensor linalg_matrix_norm_name(Lower& l, Tensor self, std::string ord, std::vector<int64_t> dim, bool keepdim,
+                               Optional<DType> dtype) {
+  if (self.is_poison() || !expect_inexact(l, self, dtype)) return {};
+  if (ord != "fro") return l.unsupported("ord", ord, "norms by singular values have no lowering");
+  auto axes = matrix_axes(l, self, dim);
+  if (!axes) return {};
+  Value a = magnitude(l, self, dtype);
+  Value norm = l.hlo.sqrt(l.hlo.reduce(l.hlo.multiply(a, a), {axes->rows, axes->columns}, Reducer::Add));
+  norm = with_kept_axes(l, norm, self.shape(), *axes, keepdim);
+  return l.make(l.convert(norm, real_of(dtype.value_or(self.dtype()))));
+}
+
+// 1, -1: extremes of the sums of columns; inf, -inf: of rows. 2 and -2 need singular values.
+Tensor linalg_matrix_norm(Lower& l, Tensor self, Scalar ord, std::vector<int64_t> dim, bool keepdim, Optional<DType> dtype) {
+  if (self.is_poison() || !expect_inexact(l, self, dtype)) return {};
+  double order = ord.to_double(), size = std::fabs(order);
+  if (size != 1 && !std::isinf(size)) return l.unsupported("ord", ord.text(), "norms by singular values have no lowering");
+  auto axes = matrix_axes(l, self, dim);
+  if (!axes) return {};
+  int64_t summed = size == 1 ? axes->rows : axes->columns;
+  int64_t other = size == 1 ? axes->columns : axes->rows;
+  Value sums = l.hlo.reduce(magnitude(l, self, dtype), {summed}, Reducer::Add);
+  Value norm = l.hlo.reduce(sums, {other > summed ? other - 1 : other}, order > 0 ? Reducer::Maximum : Reducer::Minimum);
+  norm = with_kept_axes(l, norm, self.shape(), *axes, keepdim);
+  return l.make(l.convert(norm, real_of(dtype.value_or(self.dtype()))));
+}
+
+// A matrix norm over two axes if ord is given, else a vector norm over the axes.
+Tensor linalg_norm(Lower& l, Tensor self, Optional<Scalar> ord, Optional<std::vector<int64_t>> dim, bool keepdim,
+                   Optional<DType> dtype) {
+  if (self.is_poison()) return {};
+  if (ord && !dim && self.rank() > 2) return l.wrong("expected at most 2-D with ord and without dim, got " + describe(self));
+  bool matrix = ord && (dim ? dim->size() == 2 : self.rank() == 2);
+  if (matrix) return linalg_matrix_norm(l, self, *ord, dim.value_or(std::vector<int64_t>{0, 1}), keepdim, dtype);
+  return linalg_vector_norm(l, self, ord.value_or(Scalar(2)), dim, keepdim, dtype);
+}
+Tensor linalg_norm_name(Lower& l, Tensor self, std::string ord, Optional<std::vector<int64_t>> dim, bool keepdim,
+                        Optional<DType> dtype) {
+  return linalg_matrix_norm_name(l, self, ord, dim.value_or(std::vector<int64_t>{0, 1}), keepdim, dtype);
+}
+
+}  // namespace
+
+std::span<const Row> factorization_ops() {
+  static constexpr auto kFloat32 = lower::AutocastRule::Float32;
+  static constexpr Row rows[] = {
+      op<cholesky>("cholesky", kFloat32),
+      op<cholesky_inverse>("cholesky_inverse", kFloat32),
+      op<cholesky_solve>("cholesky_solve", kFloat32),
+      op<linalg_cholesky>("linalg_cholesky", kFloat32),
+      op<linalg_cholesky_ex>("linalg_cholesky_ex", kFloat32),
+      op<linalg_matrix_norm>("linalg_matrix_norm"),
+      op<linalg_matrix_norm_name>("linalg_matrix_norm.str_ord"),
+      op<matrix_power>("linalg_matrix_power"),
+      op<linalg_norm>("linalg_norm"),
+      op<linalg_norm_name>("linalg_norm.ord_str"),
+      op<linalg_solve_triangular>("linalg_solve_triangular"),
+      op<matrix_power>("matrix_power"),
+      op<triangular_solve>("triangular_solve", kFloat32),
+  };
+  return rows;
+}
+
+}  // namespace torchlift::aten

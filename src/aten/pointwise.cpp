@@ -1,0 +1,323 @@
+// Pointwise operators of two and more tensors: arithmetic, division in all its roundings, powers, bounds.
+#include "aten/pointwise.hpp"
+
+#include "aten/families.hpp"
+#include "aten/special_functions.hpp"
+
+namespace torchlift::aten {
+
+// ---- arithmetic
+
+// self + alpha * other. bool + bool is "or"; alpha must not be a float where the operands are integers.
+Tensor add(Lower& l, Tensor self, Operand other, Scalar alpha) {
+  if (alpha.is_one()) return l.add(self, other);
+  return zip_wide(l, self, other, [&](Formula a, Formula b) { return a + b * b.like(alpha); });
+}
+
+// self - alpha * other. PyTorch refuses bool operands.
+Tensor sub(Lower& l, Tensor self, Operand other, Scalar alpha) {
+  if (alpha.is_one()) return l.sub(self, other);
+  return zip_wide(l, self, other, [&](Formula a, Formula b) { return a - b * b.like(alpha); });
+}
+
+// other - alpha * self.
+Tensor rsub(Lower& l, Tensor self, Operand other, Scalar alpha) { return sub(l, other, self, alpha); }
+
+// self * other. bool * bool is "and".
+Tensor mul(Lower& l, Tensor self, Operand other) { return l.mul(self, other); }
+
+// self + value * tensor1 * tensor2.
+Tensor addcmul(Lower& l, Tensor self, Tensor tensor1, Tensor tensor2, Scalar value) {
+  std::array operands{self, tensor1, tensor2};
+  DType dtype = lower::result_type(operands);
+  return zip_all(l, operands, lower::accumulate_type(dtype), dtype, [&](std::span<const Formula> v) {
+    return value.is_one() ? v[0] + v[1] * v[2] : v[0] + v[0].like(value) * v[1] * v[2];
+  });
+}
+
+// self + value * tensor1 / tensor2. PyTorch refuses integers.
+Tensor addcdiv(Lower& l, Tensor self, Tensor tensor1, Tensor tensor2, Scalar value) {
+  std::array operands{self, tensor1, tensor2};
+  DType dtype = lower::result_type(operands);
+  if (is_integral(dtype)) return l.wrong("integer division with addcdiv is no longer supported by PyTorch");
+  return zip_all(l, operands, lower::accumulate_type(dtype), dtype,
+                 [&](std::span<const Formula> v) { return v[0] + v[0].like(value) * v[1] / v[2]; });
+}
+
+// self + weight * (end - self), from whichever end is nearer, as PyTorch does: exact at both.
+Tensor lerp(Lower& l, Tensor self, Tensor end, Operand weight) {
+  std::array operands{self, end, Tensor(weight)};
+  DType dtype = lower::result_type(operands);
+  return zip_all(l, operands, lower::accumulate_type(dtype), dtype, [&](std::span<const Formula> v) {
+    Formula distance = v[1] - v[0], w = v[2];
+    return select(abs(w) < 0.5, v[0] + w * distance, v[1] - distance * (1.0 - w));
+  });
+}
+
+// ---- division
+
+// self / other; integers become float32.
+Tensor div(Lower& l, Tensor self, Operand other) { return l.div(self, other); }
+
+namespace {
+
+// Whether a remainder with the dividend's sign must move by one divisor to get the divisor's sign.
+Formula needs_correction(Formula remainder, Formula divisor) {
+  Formula differs = (remainder < 0.0) ^ (divisor < 0.0);
+  return ne(remainder, 0.0) & differs;
+}
+
+// ATen's div_floor_floating: the quotient from the remainder, which floor(a / b) misses by one where a / b rounds up.
+Formula floor_quotient_of_floats(Formula a, Formula b) {
+  Formula remainder = fmod(a, b);
+  Formula quotient = (a - remainder) / b;
+  quotient = select(needs_correction(remainder, b), quotient - 1.0, quotient);
+  Formula whole = floor(quotient);
+  whole = select(quotient - whole > 0.5, whole + 1.0, whole);
+  Formula by_zero = a / b;
+  Formula signed_zero = by_zero * 0.0;
+  whole = select(ne(quotient, 0.0), whole, signed_zero);
+  return select(eq(b, 0.0), by_zero, whole);
+}
+
+Formula floor_quotient_of_integers(Formula a, Formula b) {
+  Formula quotient = a / b;
+  if (is_unsigned(a.dtype())) return quotient;
+  return select(needs_correction(a - quotient * b, b), quotient - 1.0, quotient);
+}
+
+Formula floor_quotient(Formula a, Formula b) {
+  return is_integral(a.dtype()) ? floor_quotient_of_integers(a, b) : floor_quotient_of_floats(a, b);
+}
+
+Formula truncated_quotient(Formula a, Formula b) { return is_integral(a.dtype()) ? a / b : trunc(a / b); }
+
+}  // namespace
+
+// The quotient rounded down (floor) or toward zero (trunc), in result_type; integers stay integers.
+Tensor div_mode(Lower& l, Tensor self, Operand other, Optional<std::string> rounding_mode) {
+  if (!rounding_mode) return l.div(self, other);
+  if (*rounding_mode == "floor") return zip_wide(l, self, other, floor_quotient);
+  if (*rounding_mode == "trunc") return zip_wide(l, self, other, truncated_quotient);
+  return l.unsupported("rounding_mode", "'" + *rounding_mode + "'", "PyTorch knows None, 'trunc' and 'floor'");
+}
+
+Tensor floor_divide(Lower& l, Tensor self, Operand other) { return zip_wide(l, self, other, floor_quotient); }
+
+// Python's %: the sign of the divisor.
+Tensor remainder(Lower& l, Operand self, Operand other) {
+  return zip_wide(l, self, other, [](Formula a, Formula b) {
+    Formula r = fmod(a, b);
+    return is_unsigned(a.dtype()) ? r : select(needs_correction(r, b), r + b, r);
+  });
+}
+
+// C's fmod: the sign of the dividend.
+Tensor fmod(Lower& l, Tensor self, Operand other) {
+  return zip_wide(l, self, other, [](Formula a, Formula b) { return formula::fmod(a, b); });
+}
+
+// ---- powers
+
+namespace {
+
+// base ** n by repeated squaring, n > 0.
+Formula integer_power(Formula base, int64_t n) {
+  Optional<Formula> result;
+  for (; n > 0; n >>= 1) {
+    if (n & 1) result = result ? *result * base : base;
+    if (n > 1) base = base * base;
+  }
+  return result.value_or(base);
+}
+
+constexpr int64_t kLargestUnrolledPower = 16;
+
+// ATen's pow_tensor_scalar: roots and small powers are computed as such.
+Formula power_by_number(Formula base, const Scalar& exponent) {
+  if (exponent.is_zero()) return base.like(1);
+  if (exponent.is_one()) return base;
+  bool floating = !is_integral(base.dtype());
+  if (floating && exponent.equals(0.5)) return sqrt(base);
+  if (floating && exponent.equals(-0.5)) return rsqrt(base);
+  double n = exponent.is_complex() ? 0.5 : exponent.to_double();
+  if (n > 0 && n <= kLargestUnrolledPower && n == static_cast<double>(static_cast<int64_t>(n)))
+    return integer_power(base, static_cast<int64_t>(n));
+  if (floating && (n == -1 || n == -2)) return 1.0 / integer_power(base, static_cast<int64_t>(-n));
+  return pow(base, base.like(exponent));
+}
+
+}  // namespace
+
+// self ** exponent in result_type. Integers to a negative number are refused, as in PyTorch.
+Tensor pow(Lower& l, Operand self, Operand exponent) {
+  if (!exponent.number()) return zip_wide(l, self, exponent, [](Formula a, Formula b) { return formula::pow(a, b); });
+  const Scalar& number = *exponent.number();
+  DType dtype = lower::result_type(std::array{Tensor(self), Tensor(exponent)});
+  if (is_integral(dtype) && number.to_int() < 0)
+    return l.wrong("integers to the negative power " + number.text() + " are not allowed");
+  return zip_all(l, std::array{Tensor(self)}, lower::accumulate_type(dtype), dtype,
+                 [&](std::span<const Formula> v) { return power_by_number(v[0], number); });
+}
+
+// pow in float64, or complex128.
+Tensor float_power(Lower& l, Operand self, Operand exponent) {
+  bool complex = is_complex(self.dtype()) || is_complex(exponent.dtype());
+  DType dtype = complex ? DType::Complex128 : DType::Float64;
+  if (exponent.number())
+    return zip_all(l, std::array{Tensor(self)}, dtype, dtype,
+                   [&](std::span<const Formula> v) { return power_by_number(v[0], *exponent.number()); });
+  return zip(l, self, exponent, dtype, [](Formula a, Formula b) { return formula::pow(a, b); });
+}
+
+// self * 2 ** other.
+Tensor ldexp(Lower& l, Tensor self, Tensor other) {
+  return l.mul(self, map_float(l, other, [](Formula x) { return exp2(x); }));
+}
+
+// ---- bounds
+
+// min(max(self, min), max) in the type promoted over the bounds: NaN stays, and where min > max the result is max.
+Tensor clamp(Lower& l, Tensor self, Optional<Operand> min, Optional<Operand> max) {
+  if (!min && !max) return l.wrong("clamp: at least one of `min` and `max` must not be None");
+  std::vector<Tensor> operands{self};
+  if (min) operands.push_back(*min);
+  if (max) operands.push_back(*max);
+  DType dtype = lower::result_type(operands);
+  return zip_all(l, operands, dtype, dtype, [&](std::span<const Formula> v) {
+    Formula x = v[0];
+    if (min) x = formula::max(x, v[1]);
+    if (max) x = formula::min(x, v.back());
+    return x;
+  });
+}
+Tensor clamp_min(Lower& l, Tensor self, Operand min) { return clamp(l, self, min, {}); }
+Tensor clamp_max(Lower& l, Tensor self, Operand max) { return clamp(l, self, {}, max); }
+
+// The greater; NaN wins.
+Tensor maximum(Lower& l, Tensor self, Tensor other) { return l.maximum(self, other); }
+Tensor minimum(Lower& l, Tensor self, Tensor other) { return l.minimum(self, other); }
+
+// The greater; a NaN is passed over where the other is a number.
+Tensor fmax(Lower& l, Tensor self, Tensor other) {
+  return zip(l, self, other, {}, [](Formula a, Formula b) { return select(is_nan(a), b, select(is_nan(b), a, max(a, b))); });
+}
+Tensor fmin(Lower& l, Tensor self, Tensor other) {
+  return zip(l, self, other, {}, [](Formula a, Formula b) { return select(is_nan(a), b, select(is_nan(b), a, min(a, b))); });
+}
+
+// 0 below zero, 1 above, values at zero; NaN gives 0.
+Tensor heaviside(Lower& l, Tensor self, Tensor values) {
+  return zip(l, self, values, {}, [](Formula x, Formula v) { return select(eq(x, 0.0), v, convert(x > 0.0, x.dtype())); });
+}
+
+// ---- formulas of two operands
+
+Tensor atan2(Lower& l, Tensor self, Tensor other) {
+  return zip_float(l, self, other, [](Formula y, Formula x) { return formula::atan2(y, x); });
+}
+
+// sqrt(self^2 + other^2), scaled by the greater so that no square overflows.
+Tensor hypot(Lower& l, Tensor self, Tensor other) {
+  return zip_wide(l, self, other, [](Formula a, Formula b) {
+    Formula x = abs(a), y = abs(b);
+    Formula large = max(x, y), small = min(x, y);
+    Formula infinity = large.like(std::numeric_limits<double>::infinity());
+    Formula root = large * sqrt(square(small / large) + 1.0);
+    root = select(eq(large, 0.0), large, root);
+    return select(eq(x, infinity) | eq(y, infinity), infinity, root);
+  });
+}
+
+// self with the sign of other; the signs of zeros and NaN count.
+Tensor copysign(Lower& l, Tensor self, Operand other) {
+  return zip_float(l, self, other, [](Formula a, Formula b) { return with_sign_of(a, b); });
+}
+
+// The next representable number toward other: one step in the integers that order floats as their bits do.
+Tensor nextafter(Lower& l, Tensor self, Tensor other) {
+  DType dtype = lower::result_type(std::array{self, other});
+  if (info(dtype).bytes < 4) return l.unsupported("dtype", std::string(info(dtype).torch_name), "use float32");
+  return zip(l, self, other, {}, formula::next_toward);
+}
+
+// self * log(other), 0 where self is 0 (unless other is NaN).
+Tensor xlogy(Lower& l, Operand self, Operand other) {
+  return zip_float(l, self, other, [](Formula x, Formula y) {
+    return select(is_nan(y), y, select(eq(x, 0.0), 0.0, x * log(y)));
+  });
+}
+Tensor xlog1py(Lower& l, Operand self, Operand other) {
+  return zip_float(l, self, other, [](Formula x, Formula y) {
+    return select(is_nan(y), y, select(eq(x, 0.0), 0.0, x * log1p(y)));
+  });
+}
+
+namespace {
+
+// log(exp(a) + exp(b)) without overflow: the greater plus a correction; two equal infinities are that infinity.
+template <typename Correction>
+Tensor log_of_sum(Lower& l, Tensor self, Tensor other, Correction&& correction) {
+  return zip_float(l, self, other, [&](Formula a, Formula b) {
+    Formula infinite = eq(abs(a), std::numeric_limits<double>::infinity()) & eq(a, b);
+    return select(infinite, a, max(a, b) + correction(-abs(a - b)));
+  });
+}
+
+}  // namespace
+
+Tensor logaddexp(Lower& l, Tensor self, Tensor other) {
+  return log_of_sum(l, self, other, [](Formula d) { return log1p(exp(d)); });
+}
+Tensor logaddexp2(Lower& l, Tensor self, Tensor other) {
+  return log_of_sum(l, self, other, [](Formula d) { return log1p(exp2(d)) * kLog2OfE; });
+}
+
+std::span<const Row> pointwise_ops() {
+  static constexpr Row rows[] = {
+      op<add>("add"),
+      op<addcdiv>("addcdiv", AutocastRule::Promote),
+      op<addcmul>("addcmul", AutocastRule::Promote),
+      op<atan2>("arctan2"),
+      op<atan2>("atan2"),
+      op<clamp>("clamp"),
+      op<clamp_max>("clamp_max"),
+      op<clamp_min>("clamp_min"),
+      op<clamp>("clip"),
+      op<copysign>("copysign"),
+      op<div>("div"),
+      op<div_mode>("div"),
+      op<div>("divide"),
+      op<div_mode>("divide"),
+      op<float_power>("float_power"),
+      op<floor_divide>("floor_divide"),
+      op<fmax>("fmax"),
+      op<fmin>("fmin"),
+      op<fmod>("fmod"),
+      op<heaviside>("heaviside"),
+      op<hypot>("hypot"),
+      op<ldexp>("ldexp"),
+      op<lerp>("lerp"),
+      op<logaddexp>("logaddexp"),
+      op<logaddexp2>("logaddexp2"),
+      op<maximum>("max.other"),
+      op<maximum>("maximum"),
+      op<minimum>("min.other"),
+      op<minimum>("minimum"),
+      op<mul>("mul"),
+      op<mul>("multiply"),
+      op<nextafter>("nextafter"),
+      op<pow>("pow"),
+      op<remainder>("remainder"),
+      op<rsub>("rsub"),
+      op<xlog1py>("special_xlog1py"),
+      op<xlogy>("special_xlogy"),
+      op<sub>("sub"),
+      op<sub>("subtract"),
+      op<div>("true_divide"),
+      op<xlogy>("xlogy"),
+  };
+  return rows;
+}
+
+}  // namespace torchlift::aten

@@ -1,0 +1,287 @@
+// Running sums, products, extremes; differences; trapezoid rule; histograms of a fixed number of bins.
+#include "aten/scan.hpp"
+
+#include <array>
+
+#include "aten/axes.hpp"
+#include "aten/families.hpp"
+#include "aten/shaping.hpp"
+
+namespace torchlift::aten {
+
+// One window as long as the axis, which XLA knows as a scan.
+Value cumulate(Lower& l, Value v, int64_t axis, Reducer reducer) {
+  if (!v.has_value()) return {};
+  Dims shape = l.type(v).dims;
+  if (axis < 0 || static_cast<size_t>(axis) >= shape.size() || product(shape) == Dim(0)) return v;
+  auto a = static_cast<size_t>(axis);
+  stablehlo::Window window{};
+  window.window_dimensions = Dims(shape.size(), Dim(1));
+  window.padding_low = window.padding_high = Dims(shape.size(), Dim(0));
+  window.window_dimensions[a] = shape[a];
+  window.padding_low[a] = shape[a] - 1;
+  return l.hlo.reduce_window(v, std::move(window), reducer);
+}
+
+namespace {
+
+size_t at(int64_t i) { return static_cast<size_t>(i); }
+
+// In the dtype asked for; integers are summed as int64, float16 and bfloat16 in float32.
+Tensor cumulative(Lower& l, Tensor self, int64_t dim, Optional<DType> dtype, Reducer reducer) {
+  if (self.is_poison()) return {};
+  auto axis = l.axis(dim, self.rank());
+  if (!axis) return {};
+  DType result = dtype.value_or(is_integral(self.dtype()) ? DType::Int64 : self.dtype());
+  if (is_bool(result)) return l.unsupported("dtype", "bool");
+  Value v = l.read(self, result);
+  if (self.rank() > 0) v = cumulate(l, l.convert(v, lower::accumulate_type(result)), *axis, reducer);
+  return l.make(l.convert(v, result), lower::dense_strides_like(self.shape(), self.strides()));
+}
+
+}  // namespace
+
+Tensor cumsum(Lower& l, Tensor self, int64_t dim, Optional<DType> dtype) {
+  return cumulative(l, self, dim, dtype, Reducer::Add);
+}
+
+namespace {
+
+Tensor cumprod(Lower& l, Tensor self, int64_t dim, Optional<DType> dtype) {
+  return cumulative(l, self, dim, dtype, Reducer::Multiply);
+}
+
+// A scan by doubling: after a step of d every element combines 2 d elements. fn(earlier, later) is associative and works
+// elementwise on all values at once.
+template <typename Fn>
+Values scan_by_doubling(Lower& l, Values values, int64_t axis, int64_t n, Fn&& fn) {
+  for (int64_t d = 1; d < n; d *= 2) {
+    Values earlier, later, first;
+    for (Value v : values) {
+      earlier.push_back(slice_axis(l, v, axis, 0, n - d));
+      later.push_back(slice_axis(l, v, axis, d, n));
+      first.push_back(slice_axis(l, v, axis, 0, d));
+    }
+    Values combined = fn(earlier, later);
+    for (size_t i = 0; i < values.size(); ++i) values[i] = l.hlo.concatenate({first[i], combined[i]}, axis);
+  }
+  return values;
+}
+
+// Running extreme and where it stands: of equal elements the last, and a NaN stays until the next NaN.
+template <ComparisonDirection kBetter>
+std::tuple<Tensor, Tensor> cumulative_extreme(Lower& l, Tensor self, int64_t dim) {
+  if (self.is_poison()) return {};
+  auto axis = l.axis(dim, self.rank());
+  if (!axis) return {};
+  if (is_complex(self.dtype())) return l.wrong("complex numbers have no order");
+  Value v = l.read(self);
+  if (self.rank() == 0) return {l.make(v), l.make(l.constant(DType::Int64, 0))};
+  Value places = l.hlo.iota({DType::Int64, self.shape()}, *axis);
+  int64_t n = l.pin(self.dim(*axis));
+  Values all = scan_by_doubling(l, {v, places}, *axis, n, [&](const Values& earlier, const Values& later) {
+    Value better = l.hlo.compare(later[0], earlier[0], kBetter);
+    Value kept = l.hlo.or_(l.is_nan(later[0]), l.hlo.and_(l.hlo.not_(l.is_nan(earlier[0])), better));
+    return Values{l.hlo.select(kept, later[0], earlier[0]), l.hlo.select(kept, later[1], earlier[1])};
+  });
+  return {l.make(all[0]), l.make(all[1])};
+}
+
+// log of the running sum of exp, by log(exp(a) + exp(b)) = max + log1p(exp(min - max)). Equal infinities stay.
+Tensor logcumsumexp(Lower& l, Tensor self, int64_t dim) {
+  if (self.is_poison()) return {};
+  auto axis = l.axis(dim, self.rank());
+  if (!axis) return {};
+  if (!is_float(self.dtype())) return l.unsupported("self", describe(self), "logcumsumexp is computed for floats only");
+  if (self.rank() == 0) return l.make(l.read(self));
+  Value wide = l.read(self, lower::accumulate_type(self.dtype()));
+  int64_t n = l.pin(self.dim(*axis));
+  Values all = scan_by_doubling(l, {wide}, *axis, n, [&](const Values& earlier, const Values& later) {
+    Value high = l.hlo.maximum(earlier[0], later[0]), low = l.hlo.minimum(earlier[0], later[0]);
+    Value sum = l.hlo.add(high, l.hlo.log_plus_one(l.hlo.exponential(l.hlo.subtract(low, high))));
+    Value infinite = l.hlo.and_(l.hlo.compare(low, high, ComparisonDirection::Eq), l.hlo.not_(l.hlo.is_finite(low)));
+    return Values{l.hlo.select(infinite, high, sum)};
+  });
+  return l.make(l.convert(all[0], self.dtype()));
+}
+
+// ---- differences
+
+Tensor diff_once(Lower& l, Tensor self, int64_t axis) {
+  Dim n = self.dim(axis);
+  if (n == Dim(0)) return self;
+  Tensor later = narrow(l, self, axis, 1, n - 1), earlier = narrow(l, self, axis, 0, n - 1);
+  return is_bool(self.dtype()) ? l.compare(later, earlier, ComparisonDirection::Ne) : l.sub(later, earlier);
+}
+
+// The n-th difference of neighbours, after joining prepend and append; of bools whether they differ.
+Tensor diff(Lower& l, Tensor self, int64_t n, int64_t dim, Optional<Tensor> prepend, Optional<Tensor> append) {
+  if (self.is_poison()) return {};
+  auto axis = l.axis(dim, self.rank());
+  if (!axis || self.rank() == 0 || n < 0) return l.wrong("diff of order " + std::to_string(n) + " of " + describe(self));
+  TensorList parts;
+  if (prepend) parts.push_back(*prepend);
+  parts.push_back(self);
+  if (append) parts.push_back(*append);
+  Tensor out = parts.size() == 1 ? self : cat(l, parts, *axis);
+  if (n == 0) return fresh(l, out);
+  Dim size = out.dim(*axis);
+  if (Dim(n) >= size) return fresh(l, narrow(l, out, *axis, 0, 0));
+  for (int64_t i = 0; i < n; ++i) out = diff_once(l, out, *axis);
+  return out;
+}
+
+// ---- trapezoid rule
+
+Tensor sum_along(Lower& l, Tensor t, int64_t axis) {
+  if (t.is_poison()) return {};
+  DType dtype = is_integral(t.dtype()) ? DType::Int64 : t.dtype();
+  Value wide = l.convert(l.read(t, dtype), lower::accumulate_type(dtype));
+  return l.make(l.convert(l.hlo.reduce(wide, {axis}, Reducer::Add), dtype));
+}
+
+// Sums of neighbours, times their distances.
+Tensor areas(Lower& l, Tensor y, Tensor dx, int64_t axis) {
+  Dim n = y.dim(axis);
+  Tensor pairs = l.add(narrow(l, y, axis, 0, n - 1), narrow(l, y, axis, 1, n - 1));
+  return l.mul(pairs, dx);
+}
+
+// The distances of x along the axis of y, in a shape that broadcasts with y.
+Tensor distances(Lower& l, Tensor y, Tensor x, int64_t axis) {
+  if (x.rank() == 1) {
+    if (x.dim(0) != y.dim(axis)) return l.wrong("x " + describe(x) + " does not fit y " + describe(y));
+    Dims shape(at(y.rank()), Dim(1));
+    shape[at(axis)] = x.dim(0);
+    x = reshape(l, x, std::move(shape));
+  } else if (x.rank() < y.rank()) {
+    Dims shape(at(y.rank() - x.rank()), Dim(1));
+    shape.insert(shape.end(), x.shape().begin(), x.shape().end());
+    x = reshape(l, x, std::move(shape));
+  }
+  if (x.rank() != y.rank() || x.dim(axis) < Dim(1)) return l.wrong("x " + describe(x) + " does not fit y " + describe(y));
+  Dim n = x.dim(axis);
+  return l.sub(narrow(l, x, axis, 1, n - 1), narrow(l, x, axis, 0, n - 1));
+}
+
+Tensor zeros_without(Lower& l, Tensor y, int64_t axis) {
+  Dims shape = y.shape();
+  shape.erase(shape.begin() + axis);
+  return l.make(l.full(shape, y.dtype(), 0));
+}
+
+Tensor trapezoid_x(Lower& l, Tensor y, Tensor x, int64_t dim) {
+  if (y.is_poison() || x.is_poison()) return {};
+  auto axis = l.axis(dim, y.rank());
+  if (!axis || y.rank() == 0) return l.wrong("trapezoid of " + describe(y));
+  if (y.dim(*axis) == Dim(0)) return zeros_without(l, y, *axis);
+  Tensor dx = distances(l, y, x, *axis);
+  if (dx.is_poison()) return {};
+  return l.div(sum_along(l, areas(l, y, dx, *axis), *axis), Scalar(2.0));
+}
+
+Tensor trapezoid_dx(Lower& l, Tensor y, Scalar dx, int64_t dim) {
+  if (y.is_poison()) return {};
+  auto axis = l.axis(dim, y.rank());
+  if (!axis || y.rank() == 0) return l.wrong("trapezoid of " + describe(y));
+  if (y.dim(*axis) == Dim(0)) return zeros_without(l, y, *axis);
+  // dx * (sum - (first + last) / 2)
+  Tensor ends = l.mul(l.add(select(l, y, *axis, 0), select(l, y, *axis, -1)), Scalar(0.5));
+  return l.mul(l.sub(sum_along(l, y, *axis), ends), dx);
+}
+Tensor trapz_dx(Lower& l, Tensor y, double dx, int64_t dim) { return trapezoid_dx(l, y, Scalar(dx), dim); }
+
+Tensor cumulative_trapezoid_x(Lower& l, Tensor y, Tensor x, int64_t dim) {
+  if (y.is_poison() || x.is_poison()) return {};
+  auto axis = l.axis(dim, y.rank());
+  if (!axis || y.rank() == 0 || y.dim(*axis) == Dim(0)) return l.wrong("cumulative_trapezoid of " + describe(y));
+  Tensor dx = distances(l, y, x, *axis);
+  if (dx.is_poison()) return {};
+  return cumsum(l, areas(l, y, l.div(dx, Scalar(2.0)), *axis), *axis, {});
+}
+
+Tensor cumulative_trapezoid_dx(Lower& l, Tensor y, Scalar dx, int64_t dim) {
+  if (y.is_poison()) return {};
+  auto axis = l.axis(dim, y.rank());
+  if (!axis || y.rank() == 0 || y.dim(*axis) == Dim(0)) return l.wrong("cumulative_trapezoid of " + describe(y));
+  return cumsum(l, areas(l, y, l.wrap(Scalar(dx.to_double() / 2)), *axis), *axis, {});
+}
+
+// ---- histograms
+
+constexpr int64_t kMaxBins = 1 << 24;
+
+// How many elements lie in each of `bins` equal bins from min to max, the last one closed; others are left out. With
+// min = max the range is that of the elements.
+Tensor histc(Lower& l, Tensor self, int64_t bins, Scalar min, Scalar max) {
+  if (self.is_poison()) return {};
+  if (bins < 1 || bins > kMaxBins) return l.wrong("histc with " + std::to_string(bins) + " bins");
+  if (!is_float(self.dtype())) return l.unsupported("self", describe(self), "histc on CPU takes floats");
+  if (min.to_double() > max.to_double()) return l.wrong("histc from " + min.text() + " to " + max.text());
+  DType dtype = self.dtype();
+  Value x = l.hlo.reshape(l.read(self), {self.numel()});
+  Value low = l.constant(dtype, min), high = l.constant(dtype, max);
+  if (min.to_double() == max.to_double() && !self.is_empty()) {
+    low = l.hlo.reduce(x, {0}, Reducer::Minimum);
+    high = l.hlo.reduce(x, {0}, Reducer::Maximum);
+  }
+  Value same = l.hlo.compare(low, high, ComparisonDirection::Eq), one = l.constant(dtype, 1);
+  low = l.hlo.select(same, l.hlo.subtract(low, one), low);
+  high = l.hlo.select(same, l.hlo.add(high, one), high);
+  Dims shape{self.numel()};
+  auto spread = [&](Value v) { return l.broadcast_to(v, shape); };
+  Value inside = l.hlo.and_(l.hlo.compare(x, spread(low), ComparisonDirection::Ge),
+                            l.hlo.compare(x, spread(high), ComparisonDirection::Le));
+  Value scaled = l.hlo.divide(l.hlo.multiply(l.hlo.subtract(x, spread(low)), l.full_like(x, Scalar(bins))),
+                              spread(l.hlo.subtract(high, low)));
+  Value place = l.convert(l.hlo.select(inside, scaled, l.full_like(x, 0)), DType::Int64);
+  place = l.hlo.minimum(place, l.full_like(place, Scalar(bins - 1)));
+  stablehlo::Scatter s{};
+  s.inserted_window_dims = {0};
+  s.scatter_dims_to_operand_dims = {0};
+  s.index_vector_dim = 1;
+  Value counts = l.full({Dim(bins)}, dtype, 0);
+  return l.make(l.hlo.scatter(counts, place, l.hlo.convert(inside, dtype), s, Reducer::Add));
+}
+
+Tensor bincount(Lower& l, Tensor, Optional<Tensor>, Dim) {
+  return l.refuse(Kind::DataDependent, {{"what", std::string("the size of bincount's result")},
+                                        {"advice", std::string("use zeros(n).scatter_add(0, x, ones) with a known n")}});
+}
+
+}  // namespace
+
+namespace {
+
+std::span<const Row> running_ops() {
+  static constexpr Row rows[] = {
+      op<bincount>("bincount"),
+      op<cumulative_extreme<ComparisonDirection::Ge>>("cummax"),
+      op<cumulative_extreme<ComparisonDirection::Le>>("cummin"),
+      op<cumprod>("cumprod"),
+      op<cumsum>("cumsum"),
+      op<cumulative_trapezoid_dx>("cumulative_trapezoid.dx"),
+      op<cumulative_trapezoid_x>("cumulative_trapezoid.x"),
+      op<diff>("diff"),
+      op<histc>("histc"),
+      op<logcumsumexp>("logcumsumexp"),
+      op<trapezoid_dx>("trapezoid.dx"),
+      op<trapezoid_x>("trapezoid.x"),
+      op<trapz_dx>("trapz.dx"),
+      op<trapezoid_x>("trapz.x"),
+  };
+  return rows;
+}
+
+}  // namespace
+
+std::span<const Row> scan_ops() {
+  static const std::vector<Row> rows = [] {
+    std::vector<Row> all;
+    for (std::span<const Row> part : {running_ops(), gradient_ops()}) all.insert(all.end(), part.begin(), part.end());
+    return all;
+  }();
+  return rows;
+}
+
+}  // namespace torchlift::aten

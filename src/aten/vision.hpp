@@ -1,0 +1,11 @@
+// The files of vision.
+#pragma once
+
+#include "aten/ops.hpp"
+
+namespace torchlift::aten {
+
+std::span<const Row> upsample_ops();
+std::span<const Row> sampling_ops();
+
+}  // namespace torchlift::aten
