@@ -14,6 +14,14 @@ stablehlo::Number number_of(const Scalar& s) {
   return s.to_complex();
 }
 
+// PyTorch's CPU kernels: float16 and bfloat16 with a number, or with a wider tensor of one element, are computed in float32
+// and rounded once; the number is not rounded before.
+DType compute_type(std::span<const Tensor> operands, DType result) {
+  for (const Tensor& t : operands)
+    if (t.is_wrapped_number() || t.dtype() != result) return accumulate_type(result);
+  return result;
+}
+
 Scalar scalar_of(const stablehlo::Number& n) {
   return std::visit([](auto v) { return Scalar(v); }, n);
 }
@@ -104,7 +112,8 @@ Tensor Lower::binary(Tensor a, Tensor b, Binary op) {
   auto shape = broadcast_shapes(operands);
   if (!shape) return {};
   DType dtype = result_type(operands);
-  return make_elementwise((hlo.*op)(read(a, dtype, *shape), read(b, dtype, *shape)), operands);
+  DType compute = compute_type(operands, dtype);
+  return make_elementwise(convert((hlo.*op)(read(a, compute, *shape), read(b, compute, *shape)), dtype), operands);
 }
 
 Tensor Lower::div(Tensor a, Tensor b) {
@@ -113,7 +122,8 @@ Tensor Lower::div(Tensor a, Tensor b) {
   auto shape = broadcast_shapes(operands);
   if (!shape) return {};
   DType dtype = float_type(result_type(operands));
-  return make_elementwise(hlo.divide(read(a, dtype, *shape), read(b, dtype, *shape)), operands);
+  DType compute = compute_type(operands, dtype);
+  return make_elementwise(convert(hlo.divide(read(a, compute, *shape), read(b, compute, *shape)), dtype), operands);
 }
 
 Tensor Lower::keep(Tensor a, const Scalar& b) {

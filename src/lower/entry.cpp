@@ -26,7 +26,6 @@ Tensor Evaluator::add_argument(EntryArgument argument, Dims strides, torch::Weig
   Value value = l_.hlo.argument(type, attributes);
   Tensor root = l_.make(value, std::move(strides));
   if (root.is_poison()) return root;
-  root.node()->entry_storage = static_cast<int64_t>(storages_.size());
   storages_.push_back({root, value, out_.arguments.size(), weight, record});
   out_.arguments.push_back(std::move(argument));
   return root;

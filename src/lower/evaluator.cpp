@@ -6,6 +6,8 @@
 #include <algorithm>
 
 #include "base/text.hpp"
+#include "stablehlo/passes.hpp"
+#include "stablehlo/verify.hpp"
 
 namespace torchlift::lower {
 namespace {
@@ -362,6 +364,11 @@ Result<Lowered> lower(const torch::Program& program, const OpTable& table, const
     std::optional<Lowered> lowered = evaluator.run();
     if (!lowered) return evaluator.sink().all();
     if (evaluator.to_merge().empty() && evaluator.written_constants().empty()) {
+      stablehlo::simplify(lowered->module);
+      std::vector<Diagnostic> broken;
+      for (const stablehlo::VerifyError& e : stablehlo::verify(lowered->module))
+        broken.push_back(diagnose(Kind::Internal, {{"reason", "the program does not verify: " + e.message + " of node %" + e.location.name}}));
+      if (!broken.empty()) return broken;
       lowered->notes = evaluator.sink().all();
       return std::move(*lowered);
     }

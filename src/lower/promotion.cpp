@@ -51,7 +51,7 @@ bool can_promote(DType a, DType b) {
   if (is_float8(a) || is_float8(b)) return false;
   if (is_large_unsigned(a) || is_large_unsigned(b)) {
     DType other = is_large_unsigned(a) ? b : a;
-    return !is_integer(other);
+    return is_float(other);
   }
   return true;
 }

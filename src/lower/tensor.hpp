@@ -36,7 +36,6 @@ struct TensorNode {
   uint64_t cached_version = 0;
   bool failed = false;               // stands for the result of a node that could not be lowered
   std::optional<Scalar> number;      // a Python scalar in a tensor's place: takes part in promotion as a wrapped number
-  int64_t entry_storage = -1;        // root: which storage of the program's state or inputs this is
 
   TensorNode* root() {
     TensorNode* n = this;

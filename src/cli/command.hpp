@@ -1,0 +1,95 @@
+// The commands: one function each, from options to what is to be said. Wiring only; main.cpp reads the options and prints.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/result.hpp"
+
+namespace torchlift::cli {
+
+// Documented in docs/errors.md and in --help.
+enum class ExitCode : int {
+  Ok = 0,
+  Refused = 1,    // the file or the request
+  Usage = 2,      // the command line
+  Different = 3,  // verify: the numbers differ
+  Device = 4,     // plugin or device
+  Internal = 70,  // our own defect
+};
+
+// The code for a run that ended with these.
+ExitCode exit_code(const std::vector<Diagnostic>& errors);
+
+struct Output {
+  ExitCode code = ExitCode::Ok;
+  std::string text;                // for people, on standard output
+  std::string json = "{}";         // the same as one JSON object, for --json
+  std::vector<Diagnostic> notes;   // warnings and notes of a run that succeeded
+};
+
+// What `import`, `run`, `verify` and `inspect` share.
+struct LiftOptions {
+  std::vector<std::string> dims;  // "x.0=8", "s77=1,8"
+  std::string precision = "highest";
+  int64_t inline_below = 0;
+  bool allow_train_dropout = false;
+  bool strict = false;
+  std::string model;  // its name, where the archive holds several
+};
+
+struct ImportOptions {
+  std::string file;
+  std::string directory;
+  LiftOptions lift;
+  bool with_weights = true;
+  bool locations = false;
+};
+Result<Output> run_import(const ImportOptions& options);
+
+struct RunOptions {
+  std::string model;                // a .pt2 file or a bundle's directory
+  std::vector<std::string> inputs;  // safetensors or npy files, npy also as NAME=FILE
+  std::string output;               // safetensors, or npy for a single result
+  std::string weights;              // a state dict in place of the model's own
+  std::string plugin;
+  LiftOptions lift;
+};
+Result<Output> run_run(const RunOptions& options);
+
+struct VerifyOptions {
+  RunOptions run;
+  std::string expected;  // empty: the inputs file holds the expected results too
+};
+Result<Output> run_verify(const VerifyOptions& options);
+
+struct InspectOptions {
+  std::string model;  // a .pt2 file or a bundle's directory
+  LiftOptions lift;
+};
+Result<Output> run_inspect(const InspectOptions& options);
+
+struct OpsOptions {
+  std::string name;  // empty: all
+};
+Result<Output> run_ops(const OpsOptions& options);
+
+struct DevicesOptions {
+  std::string plugin;  // empty: the installed ones are listed, none is opened
+};
+Result<Output> run_devices(const DevicesOptions& options);
+
+struct RunCasesOptions {
+  std::string list;
+  std::string out;
+  int64_t jobs = 1;
+  double case_timeout = 60;
+  std::string plugin;
+};
+Result<Output> run_run_cases(const RunCasesOptions& options);
+
+// A worker of run-cases, on the channel that its supervisor made: answers go into the folder `out`. Returns the exit code.
+int run_worker(const std::string& plugin, const std::string& out);
+
+}  // namespace torchlift::cli

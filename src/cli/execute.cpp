@@ -1,0 +1,230 @@
+#include "cli/execute.hpp"
+
+#include <sys/stat.h>
+
+#include <chrono>
+#include <set>
+
+#include "bundle/read.hpp"
+#include "pjrt/find.hpp"
+#include "pjrt/plugin.hpp"
+
+namespace torchlift::cli {
+namespace {
+
+class Stopwatch {
+ public:
+  // Seconds since it was made or last asked.
+  double lap() {
+    auto now = std::chrono::steady_clock::now();
+    double out = std::chrono::duration<double>(now - begin_).count();
+    begin_ = now;
+    return out;
+  }
+
+ private:
+  std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
+};
+
+std::vector<std::vector<int64_t>> shapes_of(const std::vector<LeafValue>& values) {
+  std::vector<std::vector<int64_t>> out;
+  for (auto& value : values) {
+    auto* tensor = std::get_if<run::HostTensor>(&value);
+    auto* constant = std::get_if<bundle::Constant>(&value);
+    auto* number = constant ? std::get_if<int64_t>(constant) : nullptr;
+    out.push_back(tensor ? tensor->type().shape : number ? std::vector<int64_t>{*number} : std::vector<int64_t>{});
+  }
+  return out;
+}
+
+Status check_records(const std::vector<bundle::WeightSource>& weights, bool strict, std::vector<Diagnostic>& notes) {
+  std::set<std::pair<const archive::Source*, uint64_t>> seen;
+  for (auto& weight : weights) {
+    if (weight.record.source == nullptr || !seen.emplace(weight.record.source, weight.record.offset).second) continue;
+    auto mismatch = archive::check_crc(weight.record, strict ? archive::Strict::Yes : archive::Strict::No);
+    if (!mismatch) continue;
+    if (mismatch->severity() == Severity::Error) return std::move(*mismatch);
+    notes.push_back(std::move(*mismatch));
+  }
+  return Unit{};
+}
+
+// A constant that was not given is what the program was made for.
+void fill_constants(std::vector<LeafValue>& values, const std::vector<bundle::Leaf>& leaves) {
+  for (size_t k = 0; k < values.size() && k < leaves.size(); ++k)
+    if (auto* constant = std::get_if<bundle::Constant>(&values[k]); constant && std::holds_alternative<std::monostate>(*constant) && !leaves[k].tensor)
+      *constant = leaves[k].constant;
+}
+
+Result<pjrt::Client> make_client(const std::string& plugin) {
+  TRY(auto file, pjrt::find_plugin(plugin));
+  TRY(auto loaded, pjrt::Plugin::load(file));
+  return pjrt::Client::create(loaded);
+}
+
+Result<Execution> execute_bundle(const RunOptions& options, const CaseFile& inputs) {
+  Stopwatch watch;
+  Execution out;
+  TRY(auto manifest, bundle::open(options.model));
+  TRY(auto leaves, leaves_of(inputs, manifest.programs.front().inputs, options.inputs));
+  std::vector<bundle::TensorType> types;
+  for (auto& leaf : leaves)
+    if (auto* tensor = std::get_if<run::HostTensor>(&leaf)) types.push_back(tensor->type());
+  TRY(size_t number, run::select_program(manifest, types, options.model));
+  out.program = manifest.programs[number];
+  TRY(auto arguments, arguments_of(out.program, leaves));
+  TRY(auto client, make_client(options.plugin));
+  out.seconds.import = watch.lap();
+  TRY(auto session, run::BundleSession::open(client, options.model, manifest, number, options.weights));
+  out.seconds.compile = watch.lap();
+  TRY(auto results, session.session().run(arguments, run::Fetch::All));
+  out.seconds.run = watch.lap();
+  out.answer = answer_of(out.program, results);
+  return out;
+}
+
+}  // namespace
+
+bool is_directory(const std::string& path) {
+  struct stat status {};
+  return ::stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode);
+}
+
+Result<LoadedModel> LoadedModel::open(const std::string& path, const LiftOptions& options, const std::string& weights) {
+  TRY(auto file, ModelFile::open(path, options.model));
+  LoadedModel out(std::move(file), options);
+  if (!weights.empty()) {
+    TRY(out.weights_, archive::SafetensorsFile::open(weights));
+  }
+  return out;
+}
+
+// The inputs as the file lists them, before anything is specialised: `tensor` only says that a tensor goes there.
+std::vector<bundle::Leaf> LoadedModel::leaves() const {
+  auto& program = file_.program();
+  std::vector<std::string> paths = torch::input_paths(program);
+  std::vector<bundle::Leaf> out;
+  for (auto& spec : program.inputs) {
+    if (spec.kind != torch::InputKind::User && spec.kind != torch::InputKind::Constant) continue;
+    auto* id = spec.argument.get<torch::ValueId>();
+    bool is_tensor = id && program.value(*id).kind == torch::ValueKind::Tensor;
+    bundle::Leaf leaf{out.size() < paths.size() ? paths[out.size()] : std::to_string(out.size()), {}, {}};
+    if (is_tensor) leaf.tensor = out.size();
+    out.push_back(std::move(leaf));
+  }
+  return out;
+}
+
+std::vector<lower::Binding> LoadedModel::sizes_of(const std::vector<bundle::Leaf>& leaves, const std::vector<LeafValue>& values) const {
+  auto& program = file_.program();
+  std::vector<lower::Binding> out;
+  size_t k = 0;
+  for (auto& spec : program.inputs) {
+    if (spec.kind != torch::InputKind::User && spec.kind != torch::InputKind::Constant) continue;
+    auto* id = spec.argument.get<torch::ValueId>();
+    auto* tensor = std::get_if<run::HostTensor>(&values[k]);
+    auto* constant = std::get_if<bundle::Constant>(&values[k]);
+    auto* number = constant ? std::get_if<int64_t>(constant) : nullptr;
+    bool is_input = spec.kind == torch::InputKind::User && id;
+    // A tensor of another rank than the program's is refused by its type, which says more than a size could.
+    if (is_input && tensor && program.value(*id).meta && program.value(*id).meta->sizes.size() == tensor->type().shape.size())
+      for (size_t axis = 0; axis < tensor->type().shape.size(); ++axis)
+        out.push_back({leaves[k].path + "." + std::to_string(axis), tensor->type().shape[axis]});
+    if (is_input && number && program.value(*id).kind == torch::ValueKind::SymInt) out.push_back({leaves[k].path, *number});
+    ++k;
+  }
+  return out;
+}
+
+// The values that calls have written, before the session that holds them is dropped.
+Status LoadedModel::keep_state() {
+  if (!session_) return Unit{};
+  for (size_t i = 0; i < program_->arguments.size(); ++i) {
+    if (program_->arguments[i].role != bundle::ArgumentRole::State) continue;
+    TRY(auto value, session_->read(i));
+    state_.insert_or_assign(program_->arguments[i].name, std::move(value));
+  }
+  session_.reset();
+  return Unit{};
+}
+
+Status LoadedModel::make_residents(const Lifted& lifted) {
+  residents_.clear();
+  std::vector<ByteView> bound;
+  if (weights_) {
+    TRY(bound, bundle::bind(lifted.program, *weights_));
+  } else if (!checked_) {
+    TRY_OK(check_records(lifted.weights, options_.strict, notes_));
+    checked_ = true;
+  }
+  for (size_t i = 0; i < lifted.weights.size(); ++i) {
+    auto& weight = lifted.weights[i];
+    bundle::TensorType type{weight.dtype, weight.sizes};
+    if (auto kept = state_.find(weight.names.front()); kept != state_.end()) {
+      residents_.push_back(kept->second);
+    } else if (weights_) {
+      residents_.push_back(run::HostTensor::view(type, bound[i]));
+    } else if (auto view = bundle::dense_view(weight)) {
+      residents_.push_back(run::HostTensor::view(type, *view));
+    } else {
+      TRY(auto bytes, bundle::dense_bytes(weight));
+      residents_.push_back(run::HostTensor::own(type, std::move(bytes)));
+    }
+  }
+  return Unit{};
+}
+
+// Specialises the program and lays out its weights; returns the text.
+Result<std::string> LoadedModel::lift(const std::vector<lower::Binding>& sizes) {
+  TRY_OK(keep_state());
+  TRY(auto lifted, file_.lift(sizes, options_));
+  TRY_OK(make_residents(lifted));
+  if (!program_) notes_.insert(notes_.end(), lifted.notes.begin(), lifted.notes.end());
+  program_ = std::move(lifted.program);
+  return std::move(lifted.text);
+}
+
+Result<Answer> LoadedModel::call(const CaseFile& inputs, const std::vector<std::string>& files, const pjrt::Client& client,
+                                 run::ProgramCache& programs, run::Seconds& seconds) {
+  Stopwatch watch;
+  std::vector<bundle::Leaf> all = leaves();
+  TRY(auto values, leaves_of(inputs, all, files));
+  std::string text;
+  bool is_new = !session_ || sizes_ != shapes_of(values);
+  if (is_new) {
+    std::vector<lower::Binding> sizes = sizes_of(all, values);
+    TRY(auto requested, parse_dims(options_.dims));
+    sizes.insert(sizes.end(), requested.front().bindings.begin(), requested.front().bindings.end());
+    TRY(text, lift(sizes));
+    sizes_ = shapes_of(values);
+  }
+  fill_constants(values, program_->inputs);
+  TRY(auto arguments, arguments_of(*program_, values));
+  seconds.import += watch.lap();
+  if (is_new) {
+    TRY(auto* executable, programs.get(text));
+    TRY(session_, run::Session::create(client, *executable, *program_, residents_));
+    seconds.compile += watch.lap();
+  }
+  TRY(auto results, session_->run(arguments, run::Fetch::All));
+  seconds.run += watch.lap();
+  return answer_of(*program_, results);
+}
+
+Result<Execution> execute(const RunOptions& options, const CaseFile& inputs) {
+  if (is_directory(options.model)) return execute_bundle(options, inputs);
+  TRY(auto model, LoadedModel::open(options.model, options.lift, options.weights));
+  TRY(auto client, make_client(options.plugin));
+  run::ProgramCache programs(client);
+  Execution out;
+  {
+    // The session goes before the programs and the client.
+    LoadedModel loaded = std::move(model);
+    TRY(out.answer, loaded.call(inputs, options.inputs, client, programs, out.seconds));
+    out.program = loaded.program();
+    out.notes = loaded.notes();
+  }
+  return out;
+}
+
+}  // namespace torchlift::cli

@@ -1,0 +1,67 @@
+// A model on a device: a `.pt2` file, imported for the sizes of the inputs that it is given, or a bundle.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/case_file.hpp"
+#include "cli/command.hpp"
+#include "cli/importer.hpp"
+#include "pjrt/client.hpp"
+#include "run/bundle_session.hpp"
+#include "run/cases.hpp"
+#include "run/program_cache.hpp"
+#include "run/session.hpp"
+
+namespace torchlift::cli {
+
+using Answer = std::map<std::string, LeafValue>;
+
+// A model file whose state stays between calls, also when the sizes of the inputs change.
+class LoadedModel {
+ public:
+  // `weights`: a safetensors file in place of the model's own weights, where not empty.
+  static Result<LoadedModel> open(const std::string& path, const LiftOptions& options, const std::string& weights = "");
+
+  // Imports and compiles what is new for these inputs; adds to `seconds`.
+  Result<Answer> call(const CaseFile& inputs, const std::vector<std::string>& files, const pjrt::Client& client,
+                      run::ProgramCache& programs, run::Seconds& seconds);
+
+  const std::vector<Diagnostic>& notes() const { return notes_; }
+  const bundle::Program& program() const { return *program_; }  // of the last call
+
+ private:
+  LoadedModel(ModelFile file, LiftOptions options) : file_(std::move(file)), options_(std::move(options)) {}
+  std::vector<bundle::Leaf> leaves() const;
+  std::vector<lower::Binding> sizes_of(const std::vector<bundle::Leaf>& leaves, const std::vector<LeafValue>& values) const;
+  Result<std::string> lift(const std::vector<lower::Binding>& sizes);
+  Status make_residents(const Lifted& lifted);
+  Status keep_state();
+
+  ModelFile file_;
+  LiftOptions options_;
+  std::optional<archive::SafetensorsFile> weights_;
+  std::optional<bundle::Program> program_;
+  std::vector<run::HostTensor> residents_;        // what the session points to
+  std::map<std::string, run::HostTensor> state_;  // written by calls with other sizes
+  std::vector<std::vector<int64_t>> sizes_;       // of the inputs that the session is for
+  std::optional<run::Session> session_;
+  std::vector<Diagnostic> notes_;
+  bool checked_ = false;  // the weights' checksums
+};
+
+// One call of a model file or a bundle, with everything that it needs made and dropped.
+struct Execution {
+  Answer answer;
+  run::Seconds seconds;
+  bundle::Program program;
+  std::vector<Diagnostic> notes;
+};
+Result<Execution> execute(const RunOptions& options, const CaseFile& inputs);
+
+bool is_directory(const std::string& path);
+
+}  // namespace torchlift::cli

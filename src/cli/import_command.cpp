@@ -1,0 +1,77 @@
+// torchlift import: a model file becomes a bundle.
+#include "base/json.hpp"
+#include "bundle/write.hpp"
+#include "cli/importer.hpp"
+#include "cli/version.hpp"
+
+namespace torchlift::cli {
+namespace {
+
+// A tree whose leaves are not those of the call describes another program: it is left out.
+std::optional<bundle::TreeNode> tree_for(const std::optional<torch::TreeSpec>& spec, size_t leaves) {
+  if (!spec || torch::leaf_paths(*spec).size() != leaves) return std::nullopt;
+  return tree_of(spec);
+}
+
+std::string text_of(const bundle::Argument& argument) {
+  std::string out = std::string(bundle::name_of(argument.role)) + " " + argument.name + " " + bundle::text_of(argument.type);
+  return argument.result ? out + " (written)" : out;
+}
+
+Output describe(const std::string& directory, const bundle::Manifest& manifest) {
+  Output out;
+  JsonWriter json;
+  json.begin_object();
+  json.key("directory").string(directory);
+  json.key("programs").begin_array();
+  out.text = directory + "\n";
+  for (auto& program : manifest.programs) {
+    json.string(program.file);
+    out.text += "  " + program.file;
+    for (auto& dim : program.dims) out.text += "  " + dim.symbol + "=" + std::to_string(dim.size);
+    out.text += "\n";
+  }
+  json.end_array();
+  for (auto& argument : manifest.programs.front().arguments)
+    if (argument.role == bundle::ArgumentRole::Input) out.text += "  " + text_of(argument) + "\n";
+  for (auto& result : manifest.programs.front().results)
+    if (result.role == bundle::ResultRole::Output) out.text += "  output " + result.name + " " + bundle::text_of(result.type) + "\n";
+  json.key("weights_bytes").integer(manifest.weights ? static_cast<int64_t>(manifest.weights->bytes) : 0);
+  if (manifest.weights) out.text += "  " + manifest.weights->file + "  " + std::to_string(manifest.weights->bytes) + " bytes\n";
+  json.end_object();
+  out.json = std::move(json).take();
+  return out;
+}
+
+}  // namespace
+
+Result<Output> run_import(const ImportOptions& options) {
+  TRY(auto programs, parse_dims(options.lift.dims));
+  TRY(auto file, ModelFile::open(options.file, options.lift.model));
+  bundle::Bundle bundle;
+  bundle.with_weights = options.with_weights;
+  bundle.strict = options.lift.strict ? archive::Strict::Yes : archive::Strict::No;
+  bundle.manifest.producer = "torchlift " + std::string(kVersion);
+  bundle.manifest.source = file.source();
+  bundle.manifest.precision = options.lift.precision;
+  std::vector<Diagnostic> notes;
+  for (auto& sizes : programs) {
+    TRY(auto lifted, file.lift(sizes.bindings, options.lift, options.locations));
+    lifted.program.file = "model" + sizes.suffix + ".mlir";
+    if (bundle.programs.empty()) {
+      bundle.weights = std::move(lifted.weights);
+      bundle.manifest.inputs = tree_for(file.program().input_tree, lifted.program.inputs.size());
+      bundle.manifest.outputs = tree_for(file.program().output_tree, lifted.program.outputs.size());
+      notes = std::move(lifted.notes);
+    }
+    bundle.manifest.programs.push_back(std::move(lifted.program));
+    bundle.programs.push_back(std::move(lifted.text));
+  }
+  TRY(auto written, bundle::write(options.directory, std::move(bundle)));
+  Output out = describe(options.directory, written.manifest);
+  out.notes = std::move(notes);
+  out.notes.insert(out.notes.end(), written.warnings.begin(), written.warnings.end());
+  return out;
+}
+
+}  // namespace torchlift::cli

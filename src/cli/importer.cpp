@@ -1,0 +1,175 @@
+#include "cli/importer.hpp"
+
+#include <algorithm>
+#include <charconv>
+
+#include "aten/ops.hpp"
+#include "base/text.hpp"
+#include "stablehlo/print.hpp"
+
+namespace torchlift::cli {
+namespace {
+
+bundle::TensorType type_of(DType dtype, const Dims& shape) { return {dtype, concrete(shape)}; }
+
+bundle::ArgumentRole role_of(lower::ArgumentRole role) {
+  switch (role) {
+    case lower::ArgumentRole::Input: return bundle::ArgumentRole::Input;
+    case lower::ArgumentRole::Weight: return bundle::ArgumentRole::Weight;
+    case lower::ArgumentRole::State: return bundle::ArgumentRole::State;
+  }
+  return {};
+}
+
+bundle::ResultRole role_of(lower::ResultRole role) {
+  switch (role) {
+    case lower::ResultRole::Output: return bundle::ResultRole::Output;
+    case lower::ResultRole::BufferMutation: return bundle::ResultRole::BufferMutation;
+    case lower::ResultRole::InputMutation: return bundle::ResultRole::InputMutation;
+  }
+  return {};
+}
+
+bundle::Leaf leaf_of(const lower::Leaf& leaf) {
+  return {leaf.path, leaf.tensor, leaf.tensor ? bundle::Constant() : constant_of(leaf.value)};
+}
+
+bundle::TreeNode node_of(const torch::TreeSpec& spec) {
+  bundle::TreeNode out{spec.type, spec.is_leaf() ? "" : spec.context, spec.keys, {}};
+  for (auto& child : spec.children) out.children.push_back(node_of(child));
+  return out;
+}
+
+// The precision's names are those of --precision, checked where the command line is read.
+lower::Precision precision_of(const std::string& name) {
+  if (name == "default") return lower::Precision::Default;
+  if (name == "high") return lower::Precision::High;
+  return lower::Precision::Highest;
+}
+
+bundle::Program describe(const lower::Lowered& lowered, const torch::Bindings& sizes) {
+  bundle::Program out;
+  for (auto& [symbol, size] : sizes) out.dims.push_back({symbol, size.concrete()});
+  for (auto& argument : lowered.arguments)
+    out.arguments.push_back({role_of(argument.role), argument.name, argument.aliases, type_of(argument.dtype, argument.shape),
+                             argument.leaf, argument.result});
+  for (auto& result : lowered.results)
+    out.results.push_back({role_of(result.role), result.name, result.aliases, type_of(result.dtype, result.shape)});
+  for (auto& leaf : lowered.inputs) out.inputs.push_back(leaf_of(leaf));
+  for (auto& leaf : lowered.outputs) out.outputs.push_back(leaf_of(leaf));
+  return out;
+}
+
+}  // namespace
+
+Result<ModelFile> ModelFile::open(const std::string& path, const std::string& model) {
+  TRY(auto archive, archive::Archive::open(path));
+  TRY_OK(archive::expect_pt2(*archive));
+  TRY(auto loaded, frontend::load(*archive, {.model = model}));
+  return ModelFile(std::move(archive), std::move(loaded));
+}
+
+bundle::Source ModelFile::source() const {
+  std::vector<std::string> lines;
+  for (auto& member : archive_->zip().members())
+    lines.push_back(quoted(member.name) + " " + std::to_string(member.size) + " " + std::to_string(member.crc) + "\n");
+  std::sort(lines.begin(), lines.end());
+  std::string directory = join(lines, "", [](const std::string& line) { return line; });
+  size_t slash = path().rfind('/');
+  return {slash == std::string::npos ? path() : path().substr(slash + 1), "pt2", bundle::digest_of(bytes_of(directory))};
+}
+
+bundle::WeightSource ModelFile::weight_source(const lower::EntryArgument& argument) const {
+  const torch::Weight& weight = loaded_.program.weights[argument.weight->at()];
+  bundle::WeightSource out;
+  out.names = {argument.name};
+  out.names.insert(out.names.end(), argument.aliases.begin(), argument.aliases.end());
+  out.dtype = weight.dtype;
+  out.sizes = argument.whole_record ? std::vector<int64_t>{weight.record_elements} : weight.sizes;
+  out.strides = argument.whole_record ? std::vector<int64_t>{1} : weight.strides;
+  out.storage_offset = argument.whole_record ? 0 : weight.storage_offset;
+  if (weight.record.has_value()) out.record = loaded_.records[weight.record.at()];
+  return out;
+}
+
+// Names the file in what the evaluator says, which does not know it.
+std::vector<Diagnostic> ModelFile::placed(std::vector<Diagnostic> problems) const {
+  for (auto& problem : problems)
+    if (problem.place.file.empty()) problem.place.file = path();
+  return problems;
+}
+
+Result<Lifted> ModelFile::lift(const std::vector<lower::Binding>& sizes, const LiftOptions& options, bool locations) const {
+  auto bound = lower::bind_sizes(program(), sizes);
+  if (!bound) return placed(std::move(bound.errors()));
+  lower::Options how;
+  how.sizes = *bound;
+  how.precision = precision_of(options.precision);
+  how.allow_train_dropout = options.allow_train_dropout;
+  how.inline_below = options.inline_below;
+  how.read_weight = [this](torch::WeightId id) {
+    lower::EntryArgument argument;
+    argument.name = program().weights[id.at()].name;
+    argument.weight = id;
+    return bundle::dense_bytes(weight_source(argument));
+  };
+  auto lowered = lower::lower(program(), aten::table(), how);
+  if (!lowered) return placed(std::move(lowered.errors()));
+
+  Lifted out;
+  out.program = describe(*lowered, *bound);
+  out.text = stablehlo::to_text(lowered->module, {.locations = locations});
+  for (auto& argument : lowered->arguments)
+    if (argument.weight) out.weights.push_back(weight_source(argument));
+  for (auto& result : lowered->results) out.result_types.push_back({result.dtype, result.shape});
+  out.notes = placed(std::move(lowered->notes));
+  out.agreement = std::move(lowered->agreement);
+  out.pins = std::move(lowered->pins);
+  return out;
+}
+
+Result<std::vector<Sizes>> parse_dims(const std::vector<std::string>& dims) {
+  auto wrong = [](const std::string& text, std::string problem) {
+    return diagnose(Kind::DimOption, {{"option", text}, {"problem", std::move(problem)}});
+  };
+  std::vector<Sizes> out = {{}};
+  for (auto& text : dims) {
+    size_t equals = text.rfind('=');
+    if (equals == std::string::npos || equals == 0) return wrong(text, "has no `=`");
+    std::string name = text.substr(0, equals);
+    std::vector<int64_t> sizes;
+    for (size_t at = equals + 1; at <= text.size();) {
+      size_t comma = std::min(text.find(',', at), text.size());
+      int64_t size = 0;
+      auto [end, error] = std::from_chars(text.data() + at, text.data() + comma, size);
+      if (error != std::errc() || end != text.data() + comma) return wrong(text, "has " + quoted(text.substr(at, comma - at)) + " in the place of a number");
+      if (std::find(sizes.begin(), sizes.end(), size) == sizes.end()) sizes.push_back(size);
+      at = comma + 1;
+    }
+    if (sizes.size() > 1 && out.size() > 1) return wrong(text, "is the second with several sizes");
+    if (sizes.size() > 1) {
+      Sizes shared = out.front();
+      out.clear();
+      for (int64_t size : sizes) out.push_back({".b" + std::to_string(size), shared.bindings});
+    }
+    for (size_t i = 0; i < out.size(); ++i) out[i].bindings.push_back({name, sizes[sizes.size() > 1 ? i : 0]});
+  }
+  return out;
+}
+
+bundle::Constant constant_of(const lower::IValue& value) {
+  if (auto* b = value.get<bool>()) return *b;
+  if (auto* d = value.get<Dim>()) return d->concrete();
+  if (auto* f = value.get<double>()) return *f;
+  if (auto* c = value.get<std::complex<double>>()) return *c;
+  if (auto* s = value.get<std::string>()) return *s;
+  if (value.is_none()) return {};
+  return bundle::Repr{lower::describe(value)};
+}
+
+std::optional<bundle::TreeNode> tree_of(const std::optional<torch::TreeSpec>& spec) {
+  if (!spec) return std::nullopt;
+  return node_of(*spec);
+}
+
+}  // namespace torchlift::cli

@@ -1,0 +1,61 @@
+// From a model file to StableHLO: archive, front end and evaluator, wired.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "archive/archive.hpp"
+#include "bundle/manifest.hpp"
+#include "bundle/weights.hpp"
+#include "cli/command.hpp"
+#include "frontend/export/load.hpp"
+#include "lower/evaluate.hpp"
+#include "stablehlo/type.hpp"
+
+namespace torchlift::cli {
+
+// One specialised program, and where its weights lie.
+struct Lifted {
+  bundle::Program program;  // without file name and digest
+  std::string text;         // StableHLO
+  std::vector<bundle::WeightSource> weights;  // of the arguments that are no inputs, in order
+  std::vector<stablehlo::Type> result_types;  // of program.results, with the expressions of their sizes
+  std::vector<Diagnostic> notes;
+  lower::Agreement agreement;
+  std::vector<lower::Lowered::PinnedSize> pins;
+};
+
+// An open model file. Weight sources point into it.
+class ModelFile {
+ public:
+  static Result<ModelFile> open(const std::string& path, const std::string& model = "");
+
+  const std::string& path() const { return archive_->name(); }
+  const torch::Program& program() const { return loaded_.program; }
+  const std::vector<std::string>& model_names() const { return loaded_.model_names; }
+  bundle::Source source() const;
+
+  Result<Lifted> lift(const std::vector<lower::Binding>& sizes, const LiftOptions& options, bool locations = false) const;
+
+ private:
+  ModelFile(std::unique_ptr<archive::Archive> archive, frontend::Loaded loaded)
+      : archive_(std::move(archive)), loaded_(std::move(loaded)) {}
+  bundle::WeightSource weight_source(const lower::EntryArgument& argument) const;
+  std::vector<Diagnostic> placed(std::vector<Diagnostic> problems) const;
+
+  std::unique_ptr<archive::Archive> archive_;
+  frontend::Loaded loaded_;
+};
+
+// "x.0=8" or "x.0=1,8": one set of sizes for each program that is asked for. One option at most may list several sizes.
+struct Sizes {
+  std::string suffix;  // "", or ".b8" where there are several
+  std::vector<lower::Binding> bindings;
+};
+Result<std::vector<Sizes>> parse_dims(const std::vector<std::string>& dims);
+
+bundle::Constant constant_of(const lower::IValue& value);
+std::optional<bundle::TreeNode> tree_of(const std::optional<torch::TreeSpec>& spec);
+
+}  // namespace torchlift::cli
