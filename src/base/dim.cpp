@@ -187,7 +187,7 @@ Dim mod(const Dim& a, const Dim& b) {
   });
 }
 
-Dim ceildiv(const Dim& a, const Dim& b) { return floordiv(a + b - Dim(1), b); }
+Dim ceildiv(const Dim& a, const Dim& b) { return floordiv(a + b - Dim(b > Dim(0) ? 1 : -1), b); }
 
 Dim max(const Dim& a, const Dim& b) {
   return combine(a, b, std::max(a.size_, b.size_), [](const Expr& x, const Expr& y) {

@@ -65,7 +65,7 @@ class Dim {
   Dim operator-() const { return Dim(0) - *this; }
   friend Dim floordiv(const Dim& a, const Dim& b);  // Python's //; b != 0
   friend Dim mod(const Dim& a, const Dim& b);       // Python's %; b != 0
-  friend Dim ceildiv(const Dim& a, const Dim& b);
+  friend Dim ceildiv(const Dim& a, const Dim& b);   // rounded up; b != 0
   friend Dim max(const Dim& a, const Dim& b);
   friend Dim min(const Dim& a, const Dim& b);
 

@@ -19,6 +19,8 @@ TEST(Dim, floor_division_follows_python) {
   EXPECT_EQ(mod(Dim(-7), Dim(2)).concrete(), 1);
   EXPECT_EQ(mod(Dim(7), Dim(-2)).concrete(), -1);
   EXPECT_EQ(ceildiv(Dim(7), Dim(2)).concrete(), 4);
+  EXPECT_EQ(ceildiv(Dim(-32), Dim(-1)).concrete(), 32);
+  EXPECT_EQ(ceildiv(Dim(-31), Dim(-2)).concrete(), 16);
 }
 
 TEST(Dim, division_that_is_not_exact_is_an_atom) {
