@@ -84,8 +84,10 @@ fuzz: setup
 corpora:
 	tools/corpora $(PARTS)
 
+# The pages that are made from tables.
 docs: build
-	build/release/bin/torchlift ops --markdown >docs/ops.md
+	build/release/bin/pages errors >docs/errors.md
+	build/release/bin/pages ops tests/ops >docs/ops.md
 
 clean:
 	rm -rf build
