@@ -1,0 +1,72 @@
+"""Writes docs/zoo.md: every model of the zoo, whether it imports and agrees with PyTorch, and why not where not.
+
+    python report.py TORCHLIFT ZOO SCORE.json >docs/zoo.md
+
+ZOO is the folder that export_zoo.py made; SCORE.json is what corpus/score.py --json wrote for it.
+"""
+import collections
+import json
+import os
+import re
+import subprocess
+import sys
+
+
+def inspect(tool, path):
+    out = subprocess.run([tool, "inspect", "--json", path], capture_output=True, text=True)
+    try:
+        return json.loads(out.stdout)
+    except ValueError:
+        return {"diagnostics": [{"kind": "crash", "message": f"exit code {out.returncode}"}]}
+
+
+def reason(name, exported, info, score):
+    if not exported.get("ok"):
+        return "PyTorch: " + exported.get("stage", "") + ": " + re.sub(r"\s+", " ", exported.get("error", ""))[:110]
+    errors = [d for d in info.get("diagnostics", []) if d.get("severity") == "error"]
+    if errors:
+        return f"{errors[0]['kind']}: {errors[0]['message'][:110]}"
+    if score is None:
+        return "not run"
+    return "" if score["result"] == "passed" else f"{score['result']}: {score.get('why', '')[:110]}"
+
+
+def main():
+    tool, zoo, scores = sys.argv[1:4]
+    exported = {}
+    for line in open(os.path.join(zoo, "export.jsonl")):
+        r = json.loads(line)
+        exported[r["name"]] = r
+    scored = {c["case"]: c for c in json.load(open(scores))["cases"]}
+    groups = collections.defaultdict(collections.Counter)
+    total = collections.Counter()
+    rows = []
+    for name in sorted(exported):
+        e, case = exported[name], name.replace("/", "__")
+        info = inspect(tool, os.path.join(zoo, case + ".pt2")) if e.get("ok") else {}
+        a = info.get("result", {}).get("agreement", {})
+        why = reason(name, e, info, scored.get(case))
+        for key in ("nodes", "type_differences", "strides", "stride_differences"):
+            total[key] += a.get(key, 0)
+        group = e.get("group", "?")
+        groups[group]["all"] += 1
+        groups[group]["exported"] += bool(e.get("ok"))
+        groups[group]["agree"] += not why
+        rows.append((name, group, e.get("nodes", ""), e.get("params", ""), a.get("nodes", ""), why or "equal"))
+    agree = sum(g["agree"] for g in groups.values())
+    print("# The zoo\n\nReal architectures with random weights, exported by torch.export, imported by torchlift, run on the CPU plugin and compared\n"
+          "with eager PyTorch: float32 within 2e-4 of the largest magnitude of each result (`tools/zoo`). Made by `tools/zoo/report.py`.\n")
+    print(f"{len(exported)} models, {sum(g['exported'] for g in groups.values())} that torch.export can save, **{agree} equal to PyTorch**.\n")
+    print(f"Inferred types beside the archive's own: {total['nodes']} node results compared, {total['type_differences']} differ in dtype or shape. "
+          f"Of {total['strides']} declared strides {total['strides'] - total['stride_differences']} are inferred equal "
+          f"({100 * (1 - total['stride_differences'] / max(total['strides'], 1)):.2f} %); where they differ, the archive's are taken.\n")
+    print("| group | models | exported | equal |\n|---|---|---|---|")
+    for g in sorted(groups):
+        print(f"| {g} | {groups[g]['all']} | {groups[g]['exported']} | {groups[g]['agree']} |")
+    print("\n| model | group | nodes | parameters | results compared | |\n|---|---|---|---|---|---|")
+    for r in rows:
+        print("| " + " | ".join(str(x).replace("|", "\\|") for x in r) + " |")
+
+
+if __name__ == "__main__":
+    main()
