@@ -1,3 +1,8 @@
+#!/usr/bin/env python3
+"""Chebyshev coefficients of src/aten/bessel_functions.cpp, computed with 40 digits. Needs mpmath.
+
+    python tools/gen_chebyshev.py        prints the tables
+"""
 import mpmath as mp
 mp.mp.dps=40
 def cheb(f, n, N=None):
@@ -48,3 +53,19 @@ show("kK0Small", cheb(sq(2,lambda x: mp.besselk(0,x)+mp.log(x/2)*mp.besseli(0,x)
 show("kK0Large", cheb(inv(2,lambda x: mp.sqrt(x)*mp.exp(x)*mp.besselk(0,x)),50,128))
 show("kK1Small", cheb(sq(2,lambda x: x*mp.besselk(1,x)-x*mp.log(x/2)*mp.besseli(1,x)),30))
 show("kK1Large", cheb(inv(2,lambda x: mp.sqrt(x)*mp.exp(x)*mp.besselk(1,x)),50,128))
+a,b=-6,2
+show("kAiryMiddle", cheb(on(a,b,lambda x: mp.airyai(x)),60,160))
+z=lambda x: mp.mpf(2)/3*x**mp.mpf('1.5')
+z2=z(mp.mpf(2)); 
+show("kAiryPositive", cheb(lambda s: (lambda ze: (lambda x: mp.airyai(x)*mp.exp(ze)*x**mp.mpf('0.25'))((ze*3/2)**(mp.mpf(2)/3)))(2*z2/(s+1)),60,160))
+z6=z(mp.mpf(6))
+# u=(z6/ze)^2
+def neg(s,which):
+    ze=z6/mp.sqrt((s+1)/2); x=(ze*3/2)**(mp.mpf(2)/3)
+    c=ze-mp.pi/4; A=mp.airyai(-x); B=mp.airybi(-x); f=mp.sqrt(mp.pi)*x**mp.mpf('0.25')
+    # A f = cos(c) P + sin(c) Q/ze ; B f = -sin(c) P + cos(c) Q/ze
+    if which=='P': return f*(A*mp.cos(c)-B*mp.sin(c))
+    return ze*f*(A*mp.sin(c)+B*mp.cos(c))
+show("kAiryP", cheb(lambda s: neg(s,'P'),40,80))
+show("kAiryQ", cheb(lambda s: neg(s,'Q'),40,80))
+print("//",mp.nstr(z2,20),mp.nstr(z6,20))

@@ -247,12 +247,11 @@ Tensor safe_softmax(Lower& l, Tensor self, int64_t dim, Optional<DType> dtype) {
 }
 
 std::span<const Row> activation_ops() {
-  constexpr AutocastRule kWide = AutocastRule::Float32;
   static constexpr Row rows[] = {
-      op<log_softmax_forward>("_log_softmax", kWide),
+      op<log_softmax_forward>("_log_softmax"),
       op<prelu_kernel>("_prelu_kernel"),
-      op<safe_softmax>("_safe_softmax", kWide),
-      op<softmax_forward>("_softmax", kWide),
+      op<safe_softmax>("_safe_softmax"),
+      op<softmax_forward>("_softmax"),
       op<celu>("celu"),
       op<elu>("elu"),
       op<gelu>("gelu"),
@@ -264,7 +263,7 @@ std::span<const Row> activation_ops() {
       op<leaky_relu>("leaky_relu"),
       op<log_sigmoid>("log_sigmoid"),
       op<log_sigmoid_forward>("log_sigmoid_forward"),
-      op<log_softmax>("log_softmax.int", kWide),
+      op<log_softmax>("log_softmax.int"),
       op<mish>("mish"),
       op<prelu>("prelu"),
       op<relu6>("relu6"),
@@ -272,11 +271,11 @@ std::span<const Row> activation_ops() {
       op<rrelu_with_noise>("rrelu_with_noise"),
       op<selu>("selu"),
       op<silu>("silu"),
-      op<softmax>("softmax.int", kWide),
+      op<softmax>("softmax.int"),
       op<softplus>("softplus"),
       op<softshrink>("softshrink"),
-      op<log_softmax>("special_log_softmax", kWide),
-      op<softmax>("special_softmax", kWide),
+      op<log_softmax>("special_log_softmax"),
+      op<softmax>("special_softmax"),
       op<threshold>("threshold"),
   };
   return rows;

@@ -73,11 +73,43 @@ Tensor make_like(Lower& l, Value v, Tensor self) {
   return l.make(v, lower::strides_for(shape, lower::suggest_memory_format(self.shape(), self.strides())));
 }
 
+Value counts_along(Lower& l, const AxisWindows& w, int64_t axis, const Dims& shape, DType dtype) {
+  if (w.even) return l.full(shape, dtype, Scalar(w.size));
+  return along_axis(l, l.convert(l.hlo.constant_ints(DType::Int64, w.length), dtype), axis, shape);
+}
+
+// In half precision PyTorch's 3-D kernel adds a window's elements one after another and rounds each time.
+Tensor adaptive_avg_pool3d_half(Lower& l, Tensor self, const Dims& output_size) {
+  DType dtype = self.dtype();
+  Value v = l.read(self, DType::Float32);
+  int64_t first = self.rank() - 3;
+  std::vector<AxisWindows> windows;
+  for (int64_t i = 3; i-- > 0;) {  // the last axis first, so that the axes before keep their numbers
+    windows.insert(windows.begin(), windows_of(l, self.dim(first + i), output_size[static_cast<size_t>(i)]));
+    v = unfold_axis(l, v, first + i, output_size[static_cast<size_t>(i)], windows.front(), l.constant(DType::Float32, 0));
+  }
+  if (!v.has_value()) return {};
+  Dims shape = l.type(v).dims, result(shape.begin(), shape.begin() + first);
+  Ints order;
+  for (int64_t i = 0; i < first; ++i) order.push_back(i);
+  for (int64_t i : {0, 2, 4, 1, 3, 5}) order.push_back(first + i);
+  Dim count(1);
+  for (int64_t i : {0, 2, 4}) result.push_back(shape[static_cast<size_t>(first + i)]);
+  for (int64_t i : {1, 3, 5}) count = count * shape[static_cast<size_t>(first + i)];
+  Dims flat = result;
+  flat.push_back(count);
+  v = sum_in_steps(l, l.hlo.reshape(l.hlo.transpose(v, order), flat), first + 3, dtype);
+  for (int64_t i = 0; i < 3; ++i)
+    v = rounded(l, l.hlo.divide(v, counts_along(l, windows[static_cast<size_t>(i)], first + i, result, DType::Float32)), dtype);
+  return make_like(l, l.convert(v, dtype), self);
+}
+
 // The mean of each window.
 template <size_t kSpatial>
 Tensor adaptive_avg_pool(Lower& l, Tensor self, Dims output_size) {
   if (!adaptive_fits(l, self, output_size, kSpatial)) return {};
   if (!is_float(self.dtype())) return l.wrong("expected a floating-point input, got " + describe(self));
+  if (kSpatial == 3 && is_half(self.dtype())) return adaptive_avg_pool3d_half(l, self, output_size);
   DType wide = lower::accumulate_type(self.dtype());
   Value v = l.read(self, wide);
   for (size_t i = 0; i < kSpatial; ++i) {
@@ -87,9 +119,7 @@ Tensor adaptive_avg_pool(Lower& l, Tensor self, Dims output_size) {
     v = l.hlo.reduce(unfold_axis(l, v, axis, output_size[i], w, l.constant(wide, 0)), {axis + 1}, Reducer::Add);
     if (!v.has_value()) return {};
     const Dims shape = l.type(v).dims;
-    Value count = w.even ? l.full(shape, wide, Scalar(w.size))
-                         : along_axis(l, l.convert(l.hlo.constant_ints(DType::Int64, w.length), wide), axis, shape);
-    v = l.hlo.divide(v, count);
+    v = l.hlo.divide(v, counts_along(l, w, axis, shape, wide));
   }
   return make_like(l, l.convert(v, self.dtype()), self);
 }

@@ -160,6 +160,28 @@ Value move_from_last(Lower& l, Value v, int64_t axis) {
   return l.hlo.transpose(v, std::move(order));
 }
 
+Value rounded(Lower& l, Value wide, DType narrow) {
+  if (narrow == DType::BFloat16) return l.hlo.reduce_precision(wide, 8, 7);
+  return narrow == DType::Float16 ? l.hlo.reduce_precision(wide, 5, 10) : wide;
+}
+
+Value sum_in_steps(Lower& l, Value wide, int64_t axis, DType narrow) {
+  if (!wide.has_value()) return {};
+  Dims shape = l.type(wide).dims, one = shape;
+  if (axis < 0 || at(axis) >= shape.size()) return {};
+  one[at(axis)] = 1;
+  Value count = l.constant(DType::Int64, Scalar(shape[at(axis)])), zero = l.constant(DType::Int64, 0);
+  Value start = l.full(one, l.type(wide).dtype, 0);
+  auto more = [&](std::span<const Value> a) { return l.hlo.compare(a[0], count, ComparisonDirection::Lt); };
+  auto step = [&](std::span<const Value> a) -> Values {
+    Values starts(shape.size(), zero);
+    starts[at(axis)] = a[0];
+    Value next = rounded(l, l.hlo.add(a[1], l.hlo.dynamic_slice(wide, starts, one)), narrow);
+    return {l.hlo.add(a[0], l.constant(DType::Int64, 1)), next};
+  };
+  return drop_axis(l, l.hlo.while_({zero, start}, more, step)[1], axis);
+}
+
 Value conj(Lower& l, Value v) {
   if (!v.has_value() || !is_complex(l.type(v).dtype)) return v;
   return l.hlo.complex(l.hlo.real(v), l.hlo.negate(l.hlo.imag(v)));

@@ -39,6 +39,13 @@ Value overlap_add_along(Lower& l, Value v, const WindowsAlong& w, Dim extent);
 Value move_last(Lower& l, Value v, int64_t axis);
 Value move_from_last(Lower& l, Value v, int64_t axis);
 
+// A float32 value rounded to what float16 or bfloat16 can hold; other dtypes leave it as it is. For the few kernels of
+// PyTorch that keep their sums in the narrow dtype: a pair of conversions would not do, compilers may leave it out.
+Value rounded(Lower& l, Value wide, DType narrow);
+// The sum along one axis, which falls away, from its start to its end, rounded after each step.
+Value sum_in_steps(Lower& l, Value wide, int64_t axis, DType narrow);
+inline bool is_half(DType dtype) { return dtype == DType::Float16 || dtype == DType::BFloat16; }
+
 // Complex conjugate; real values as they are.
 Value conj(Lower& l, Value v);
 

@@ -102,6 +102,70 @@ Value complex_convolution(Lower& l, Value input, Value weight, const stablehlo::
   return l.hlo.complex(l.hlo.subtract(first, second), l.hlo.subtract(l.hlo.subtract(mixed, first), second));
 }
 
+// ---- transposed, in half precision
+
+// PyTorch's kernel multiplies into columns, one for each place of the kernel, and adds these up one after another; columns
+// and sums are rounded to the narrow dtype. Kernels of more places than this are left to the plain form.
+constexpr int64_t kMostRoundedPlaces = 64;
+
+bool sums_are_rounded(Tensor input, Tensor weight, const Spec& spec) {
+  Dim places(1);
+  for (size_t i = 2; i < weight.shape().size(); ++i) places = places * weight.shape()[i];
+  return spec.transposed && is_half(input.dtype()) && places <= Dim(kMostRoundedPlaces);
+}
+
+// Products of every input element with every place of the kernel: [groups, out / groups, N, in..., places].
+Value transposed_columns(Lower& l, Tensor input, Tensor weight, const Spec& spec) {
+  Dim groups(spec.groups), in = floordiv(weight.dim(0), groups);
+  Dims x = input.shape();
+  x[1] = in;
+  x.insert(x.begin() + 1, groups);
+  Dims w{groups, in, weight.dim(1), floordiv(weight.numel(), max(weight.dim(0) * weight.dim(1), Dim(1)))};
+  stablehlo::DotGeneral d{};
+  d.lhs_batching_dimensions = {0};
+  d.rhs_batching_dimensions = {1};
+  d.lhs_contracting_dimensions = {1};
+  d.rhs_contracting_dimensions = {2};
+  Value columns = contract(l, l.hlo.reshape(l.read(weight), w), l.hlo.reshape(l.read(input), x), std::move(d));
+  return move_last(l, rounded(l, columns, input.dtype()), 2);
+}
+
+Value transposed_in_half(Lower& l, Tensor input, Tensor weight, const Spec& spec) {
+  Value columns = transposed_columns(l, input, weight, spec);
+  if (!columns.has_value()) return {};
+  size_t spatial = spec.stride.size();
+  auto last = static_cast<int64_t>(l.type(columns).rank()) - 1;
+  std::vector<int64_t> place(spatial, 0);
+  Ints interior(spatial + 3, 0);
+  for (size_t i = 0; i < spatial; ++i) interior[i + 3] = spec.stride[i] - 1;
+  Value sum;
+  int64_t places = l.pin(l.type(columns).dims.back());
+  for (int64_t n = 0; n < places; ++n) {
+    Value term = drop_axis(l, slice_axis(l, columns, last, n, n + 1), last);
+    Dims low(spatial + 3, Dim(0)), high(spatial + 3, Dim(0));
+    for (size_t i = 0; i < spatial; ++i) {
+      Dim spread = (input.shape()[i + 2] - Dim(1)) * Dim(spec.stride[i]) + Dim(1);
+      Dim whole = spread + Dim(spec.dilation[i]) * (weight.shape()[i + 2] - Dim(1)) - spec.padding_low[i] - spec.padding_high[i] +
+                  spec.output_padding[i];
+      low[i + 3] = Dim(spec.dilation[i] * place[i]) - spec.padding_low[i];
+      high[i + 3] = whole - spread - low[i + 3];
+    }
+    term = l.hlo.pad(term, l.constant(l.type(columns).dtype, 0), low, high, interior);
+    sum = sum.has_value() ? rounded(l, l.hlo.add(sum, term), input.dtype()) : term;
+    for (size_t i = spatial; i-- > 0;) {  // the next place, the last axis first
+      if (++place[i] < weight.shape()[i + 2].concrete()) break;
+      place[i] = 0;
+    }
+  }
+  if (!sum.has_value()) return {};
+  Dims shape = l.type(sum).dims;  // [groups, out / groups, N, spatial...]
+  Ints order{2, 0, 1};
+  for (int64_t i = 3; i < static_cast<int64_t>(shape.size()); ++i) order.push_back(i);
+  Dims result{shape[2], shape[0] * shape[1]};
+  result.insert(result.end(), shape.begin() + 3, shape.end());
+  return l.hlo.reshape(l.hlo.transpose(sum, order), result);
+}
+
 // Channels last if the input or the weight is.
 Dims result_strides(const Dims& shape, Tensor input, Tensor weight) {
   for (const Tensor& t : {input, weight}) {
@@ -129,8 +193,10 @@ Tensor convolve(Lower& l, Tensor input, Tensor weight, Optional<Tensor> bias, co
   if (spec.transposed) kernel = transposed_kernel(l, kernel, spec.groups);
   stablehlo::Convolution c = spec.transposed ? transposed_window(l, spec, weight.shape()) : plain_window(spec);
   c.precision = l.precision();
-  Value x = l.read(input);
-  Value result = is_complex(input.dtype()) ? complex_convolution(l, x, kernel, c) : real_convolution(l, x, kernel, c);
+  Value x = l.read(input), result;
+  if (sums_are_rounded(input, weight, spec)) result = transposed_in_half(l, input, weight, spec);
+  else if (is_complex(input.dtype())) result = complex_convolution(l, x, kernel, c);
+  else result = real_convolution(l, x, kernel, c);
   if (!result.has_value()) return {};
   const Dims shape = l.type(result).dims;
   if (bias && !bias->is_poison()) {

@@ -14,6 +14,7 @@ Dims strides_of_copy(const Tensor& self, Optional<MemoryFormat> format) {
 // `to`: self itself unless the dtype, the memory format or `copy` asks for another tensor.
 Tensor converted(Lower& l, Tensor self, DType dtype, bool copy, Optional<MemoryFormat> format) {
   if (self.is_poison()) return {};
+  if (dtype == DType::Complex32) return l.unsupported("dtype", "complex32", "use complex64");
   bool same_format = !format || *format == MemoryFormat::Preserve ||
                      lower::suggest_memory_format(self.shape(), self.strides()) == *format;
   if (dtype == self.dtype() && !copy && same_format) return self;
@@ -114,9 +115,8 @@ Tensor view_as_real(Lower& l, Tensor self) {
 
 Tensor view_as_complex(Lower& l, Tensor self) {
   if (self.is_poison()) return {};
-  bool fits = self.rank() > 0 && self.dim(-1) == Dim(2) &&
-              (self.dtype() == DType::Float16 || self.dtype() == DType::Float32 || self.dtype() == DType::Float64);
-  if (!fits) return l.wrong("expected floats with a last dim of 2, got " + describe(self));
+  bool fits = self.rank() > 0 && self.dim(-1) == Dim(2) && (self.dtype() == DType::Float32 || self.dtype() == DType::Float64);
+  if (!fits) return l.wrong("expected float32 or float64 with a last dim of 2, got " + describe(self));
   Dims shape = self.shape(), strides = self.strides();
   shape.pop_back();
   strides.pop_back();

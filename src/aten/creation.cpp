@@ -121,6 +121,7 @@ Tensor copy(Lower& l, Tensor self, Tensor src, Ignored) {
 // ---- complex numbers from parts
 
 Tensor complex(Lower& l, Tensor real, Tensor imag) {
+  if (real.dtype() == DType::Float16) return l.unsupported("real", describe(real), "complex32 is not supported: use float32 parts");
   return zip(l, real, imag, {}, [&](Value re, Value im) { return l.hlo.complex(re, im); });
 }
 

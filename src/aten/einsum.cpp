@@ -206,7 +206,7 @@ std::optional<std::map<Label, Dim>> label_sizes(Lower& l, const std::vector<Term
   std::map<Label, Dim> sizes;
   for (const Term& term : terms)
     for (size_t i = 0; i < term.labels.size(); ++i) {
-      const Dim& size = l.type(term.value).dims[i];
+      Dim size = l.type(term.value).dims[i];
       auto [it, fresh] = sizes.try_emplace(term.labels[i], size);
       if (it->second == Dim(1)) it->second = size;
       if (size == it->second || size == Dim(1)) continue;
@@ -238,6 +238,11 @@ Value einsum_value(Lower& l, const Equation& equation, const TensorList& tensors
   auto sizes = label_sizes(l, terms);
   if (!sizes) return {};
   DType dtype = l.type(terms.front().value).dtype;
+  // Of one operand PyTorch takes a plain sum, which counts integers in int64.
+  if (terms.size() == 1 && terms[0].labels.size() > equation.output.size() && is_integral(dtype)) {
+    dtype = DType::Int64;
+    terms[0].value = l.convert(terms[0].value, dtype);
+  }
   for (Term& term : terms) drop_broadcast(l, term, *sizes);
   for (size_t i = 0; i < terms.size(); ++i) {
     Labels needed = equation.output;

@@ -158,10 +158,10 @@ Tensor cholesky_inverse(Lower& l, Tensor self, bool upper) {
   return cholesky_solve(l, l.make(identity_like(l, self)), self, upper);
 }
 
-// self @ self @ ..., by repeated squaring.
+// self @ self @ ..., by repeated squaring; of the inverse if n is negative.
 Tensor matrix_power(Lower& l, Tensor self, int64_t n) {
   if (!expect_square(l, self)) return {};
-  if (n < 0) return l.unsupported("n", std::to_string(n), "inverses of matrices have no lowering");
+  if (n < 0) return n == INT64_MIN ? Tensor(l.wrong("n is out of range")) : matrix_power(l, inverse(l, self), -n);
   if (n == 0) return l.make(identity_like(l, self));
   Tensor result, square = self;
   for (; n > 0; n >>= 1) {

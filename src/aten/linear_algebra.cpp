@@ -220,9 +220,25 @@ Tensor addmv(Lower& l, Tensor self, Tensor mat, Tensor vec, Scalar beta, Scalar 
   return add_scaled(l, self, contract(l, l.read(mat), l.read(vec), matrix_product()), mat.dtype(), beta, alpha);
 }
 
+// In half precision PyTorch adds one product after another, rounding each time.
+Tensor addbmm_half(Lower& l, Tensor self, Tensor batch1, Tensor batch2, const Scalar& beta, const Scalar& alpha) {
+  DType dtype = batch1.dtype();
+  Value products = contract(l, l.read(batch1), l.read(batch2), batched_matrix_product());
+  if (self.is_poison() || !products.has_value()) return {};
+  if (!alpha.is_one()) products = l.hlo.multiply(products, l.full_like(products, alpha));
+  Dims shape{batch1.dim(1), batch2.dim(2)};
+  if (!beta.is_zero()) {
+    Value first = l.read(self, dtype_of(l, products), shape);
+    if (!beta.is_one()) first = l.hlo.multiply(first, l.full_like(first, beta));
+    products = l.hlo.concatenate({insert_axis(l, first, 0), products}, 0);
+  }
+  return l.make(l.convert(sum_in_steps(l, products, 0, dtype), dtype));
+}
+
 // beta * self + alpha * sum over b of batch1[b] @ batch2[b]
 Tensor addbmm(Lower& l, Tensor self, Tensor batch1, Tensor batch2, Scalar beta, Scalar alpha) {
   if (!operands_fit(l, batch1, 3, batch2, 3)) return {};
+  if (is_half(batch1.dtype())) return addbmm_half(l, self, batch1, batch2, beta, alpha);
   DotGeneral d{};
   d.lhs_contracting_dimensions = {0, 2};
   d.rhs_contracting_dimensions = {0, 1};
@@ -244,12 +260,15 @@ Tensor baddbmm_dtype(Lower& l, Tensor self, Tensor batch1, Tensor batch2, DType 
 
 // beta * self + alpha * outer(vec1, vec2); of bools: "or" and "and".
 Tensor addr(Lower& l, Tensor self, Tensor vec1, Tensor vec2, Scalar beta, Scalar alpha) {
-  Tensor product = l.mul(outer(l, vec1, vec2), alpha);
+  Tensor product = outer(l, vec1, vec2);
   if (self.is_poison() || product.is_poison()) return {};
   DType dtype = lower::result_type(std::array{self, product});
-  if (beta.is_zero()) return l.make(l.read(product, dtype));
-  Value added = l.read(l.mul(self, beta), dtype, product.shape());
-  return l.make(l.hlo.add(added, l.read(product, dtype)));
+  Value sum = l.read(product, dtype);
+  if (!alpha.is_one()) sum = l.hlo.multiply(sum, l.full_like(sum, alpha));
+  if (beta.is_zero()) return l.make(sum);
+  Value added = l.read(self, dtype, product.shape());
+  if (!beta.is_one()) added = l.hlo.multiply(added, l.full_like(added, beta));
+  return l.make(l.hlo.add(added, sum));
 }
 
 }  // namespace
@@ -276,13 +295,15 @@ Tensor bilinear(Lower& l, Tensor input1, Tensor input2, Tensor weight, Optional<
   DotGeneral first{};
   first.lhs_contracting_dimensions = {batch};
   first.rhs_contracting_dimensions = {1};
-  Value half = contract(l, l.read(input1), l.read(weight), std::move(first));  // [..., k, j]
+  // [..., k, j], rounded as PyTorch keeps it
+  Value half = rounded(l, contract(l, l.read(input1), l.read(weight), std::move(first)), input1.dtype());
   DotGeneral second{};
   for (int64_t i = 0; i < batch; ++i) second.lhs_batching_dimensions.push_back(i);
   second.rhs_batching_dimensions = second.lhs_batching_dimensions;
   second.lhs_contracting_dimensions = {batch + 1};
   second.rhs_contracting_dimensions = {batch};
   Value product = contract(l, half, l.read(input2, lower::accumulate_type(input2.dtype())), std::move(second));
+  product = rounded(l, product, input1.dtype());
   if (bias && product.has_value()) product = l.hlo.add(product, l.read(*bias, dtype_of(l, product), l.type(product).dims));
   return l.make(l.convert(product, input1.dtype()));
 }
@@ -364,7 +385,7 @@ std::span<const Row> product_ops() {
 std::span<const Row> linear_algebra_ops() {
   static const std::vector<Row> rows = [] {
     std::vector<Row> all;
-    for (std::span<const Row> part : {product_ops(), einsum_ops(), factorization_ops()})
+    for (std::span<const Row> part : {product_ops(), einsum_ops(), factorization_ops(), lu_ops()})
       all.insert(all.end(), part.begin(), part.end());
     return all;
   }();

@@ -13,6 +13,7 @@ Value contract_last(Lower& l, Value lhs, Value rhs);
 
 Tensor addmm(Lower& l, Tensor self, Tensor mat1, Tensor mat2, Scalar beta, Scalar alpha);
 Tensor einsum(Lower& l, std::string equation, TensorList tensors, Ignored path);
+Tensor inverse(Lower& l, Tensor self);
 Tensor linear(Lower& l, Tensor input, Tensor weight, Optional<Tensor> bias);
 Tensor matmul(Lower& l, Tensor self, Tensor other);
 
@@ -20,5 +21,6 @@ Tensor matmul(Lower& l, Tensor self, Tensor other);
 std::span<const Row> product_ops();
 std::span<const Row> einsum_ops();
 std::span<const Row> factorization_ops();
+std::span<const Row> lu_ops();
 
 }  // namespace torchlift::aten

@@ -362,7 +362,6 @@ std::tuple<Tensor, Tensor> weight_norm_interface(Lower& l, Tensor v, Tensor g, i
 Tensor weight_norm(Lower& l, Tensor v, Tensor g, int64_t dim) { return std::get<0>(weight_norm_interface(l, v, g, dim)); }
 
 std::span<const Row> normalization_ops() {
-  constexpr AutocastRule kWide = AutocastRule::Float32;
   constexpr auto kStatistics = writes("running_mean", "running_var");
   static constexpr Row rows[] = {
       op<batch_norm_no_update>("_batch_norm_no_update"),
@@ -375,12 +374,12 @@ std::span<const Row> normalization_ops() {
       op<weight_norm>("_weight_norm"),
       op<weight_norm_interface>("_weight_norm_interface"),
       op<batch_norm>("batch_norm", kStatistics),
-      op<group_norm>("group_norm", kWide),
+      op<group_norm>("group_norm"),
       op<instance_norm>("instance_norm", kStatistics),
-      op<layer_norm>("layer_norm", kWide),
+      op<layer_norm>("layer_norm"),
       op<native_batch_norm>("native_batch_norm", kStatistics),
       op<native_group_norm>("native_group_norm"),
-      op<native_layer_norm>("native_layer_norm", kWide),
+      op<native_layer_norm>("native_layer_norm"),
       op<rms_norm>("rms_norm"),
   };
   return rows;

@@ -276,8 +276,8 @@ Tensor logaddexp2(Lower& l, Tensor self, Tensor other) {
 std::span<const Row> pointwise_ops() {
   static constexpr Row rows[] = {
       op<add>("add"),
-      op<addcdiv>("addcdiv", AutocastRule::Promote),
-      op<addcmul>("addcmul", AutocastRule::Promote),
+      op<addcdiv>("addcdiv"),
+      op<addcmul>("addcmul"),
       op<atan2>("arctan2"),
       op<atan2>("atan2"),
       op<clamp>("clamp"),

@@ -48,13 +48,19 @@ std::optional<Dim> count_of(Lower& l, const Scalar& start, const Scalar& end, co
 }
 
 Tensor arange_start_step(Lower& l, Scalar start, Scalar end, Scalar step, TensorOptions options) {
-  auto count = count_of(l, start, end, step);
-  if (!count) return {};
   bool integers = start.is_integral() && end.is_integral() && step.is_integral();
   DType dtype = options.dtype.value_or(integers ? DType::Int64 : DType::Float32);
-  if (is_integral(dtype) && !integers) {  // PyTorch cuts the numbers before it computes
-    start = Scalar(start.to_int());
-    step = Scalar(step.to_int());
+  // PyTorch cuts fractions before it computes integers, but counts them by the fractions, except for int64.
+  if (dtype == DType::Int64) {
+    start = start.to_dim();
+    end = end.to_dim();
+    step = step.to_dim();
+  }
+  auto count = count_of(l, start, end, step);
+  if (!count) return {};
+  if (is_integral(dtype)) {
+    start = start.to_dim();
+    step = step.to_dim();
   }
   return l.make(number_run(l, dtype, start, step, *count));
 }

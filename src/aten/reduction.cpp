@@ -44,6 +44,16 @@ Value mean_value(Lower& l, Value x, std::span<const int64_t> axes) {
   return total / total.like(Scalar(static_cast<double>(reduced_count(l.type(x).dims, axes).concrete())));
 }
 
+// A CPU plugin loses NaN in reductions by maximum and minimum (never in the operations themselves), so it is looked for.
+Value extreme_value(Lower& l, Value x, std::span<const int64_t> axes, Reducer reducer) {
+  if (!x.has_value()) return {};
+  Ints list(axes.begin(), axes.end());
+  Value extreme = l.hlo.reduce(x, list, reducer);
+  if (is_integral(l.type(x).dtype)) return extreme;
+  Formula any_nan(l, l.hlo.reduce(l.is_nan(x), list, Reducer::Or));
+  return select(any_nan, kNaN, Formula(l, extreme));
+}
+
 Moments moments(Lower& l, Value x, std::span<const int64_t> axes, double correction) {
   Value mean = mean_value(l, x, axes);
   const Dims shape = l.type(x).dims;
@@ -197,7 +207,7 @@ template <Reducer kReducer>
 Tensor extreme(Lower& l, Tensor self, const Axes& dim, bool keepdim) {
   if (!expect_elements(l, self, dim, kReducer == Reducer::Maximum ? "max" : "min")) return {};
   return reduce(l, self, dim, keepdim, self.dtype(), self.dtype(),
-                [&](Value x, const Axes& axes) { return l.hlo.reduce(x, axes, kReducer); });
+                [&](Value x, const Axes& axes) { return extreme_value(l, x, axes, kReducer); });
 }
 
 // The first of the greatest elements, or the least, along one axis, with its position; a NaN is beyond all numbers.

@@ -15,6 +15,8 @@ Dim reduced_count(const Dims& shape, std::span<const int64_t> axes);
 
 Value sum_value(Lower& l, Value x, std::span<const int64_t> axes);
 Value mean_value(Lower& l, Value x, std::span<const int64_t> axes);
+// The greatest (Maximum) or least (Minimum) element; NaN wins.
+Value extreme_value(Lower& l, Value x, std::span<const int64_t> axes, Reducer reducer);
 struct Moments {
   Value mean, variance;  // without the axes
 };

@@ -100,7 +100,9 @@ Tensor logcumsumexp(Lower& l, Tensor self, int64_t dim) {
     Value high = l.hlo.maximum(earlier[0], later[0]), low = l.hlo.minimum(earlier[0], later[0]);
     Value sum = l.hlo.add(high, l.hlo.log_plus_one(l.hlo.exponential(l.hlo.subtract(low, high))));
     Value infinite = l.hlo.and_(l.hlo.compare(low, high, ComparisonDirection::Eq), l.hlo.not_(l.hlo.is_finite(low)));
-    return Values{l.hlo.select(infinite, high, sum)};
+    // maximum may lose a NaN on plugins that compute it fast; a sum does not.
+    Value nan = l.hlo.or_(l.is_nan(earlier[0]), l.is_nan(later[0]));
+    return Values{l.hlo.select(nan, l.hlo.add(earlier[0], later[0]), l.hlo.select(infinite, high, sum))};
   });
   return l.make(l.convert(all[0], self.dtype()));
 }

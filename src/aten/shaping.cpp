@@ -301,7 +301,6 @@ TensorList meshgrid_indexing(Lower& l, TensorList tensors, std::string indexing)
     Dims own(shape.size(), Dim(1));
     own[i] = shape[i];
     tensors[i] = expand(l, view(l, tensors[i], own), shape, false);
-    if (swap) tensors[i] = transpose(l, tensors[i], 0, 1);
   }
   if (swap) std::swap(tensors[0], tensors[1]);
   return tensors;

@@ -102,17 +102,14 @@ Pair kthvalue(Lower& l, Tensor self, Dim k, int64_t dim, bool keepdim) {
   return at_rank(l, s, *site, k - 1);
 }
 
-// At the ranks given for each line of the axis (sizes of the axis 1), by a choice that keeps one element.
+// At the ranks given for each line of the axis (sizes of the axis 1).
 Pair at_ranks(Lower& l, const Sorted& s, const RankSite& site, Value ranks) {
-  Value here = l.hlo.compare(l.hlo.iota({DType::Int64, site.shape}, site.axis), l.broadcast_to(ranks, site.shape),
-                             ComparisonDirection::Eq);
-  auto pick = [&](Value v, Value none) {
-    Value kept = l.hlo.select(here, v, l.broadcast_to(none, site.shape));
-    // Exactly one element is no identity: maximum over it and the lowest is that element, NaN included.
-    return l.make(l.hlo.reshape(l.hlo.reduce(kept, {site.axis}, Reducer::Maximum), site.result));
+  Tensor places = l.make(ranks);
+  auto pick = [&](Value v) {
+    Tensor element = gather(l, l.make(v), site.axis, places, false);
+    return l.make(l.hlo.reshape(l.read(element), site.result));
   };
-  DType dtype = l.type(s.values).dtype;
-  return {pick(s.values, l.hlo.identity(Reducer::Maximum, dtype)), pick(s.places, l.constant(DType::Int64, -1))};
+  return {pick(s.values), pick(s.places)};
 }
 
 Value count_along(Lower& l, Value flags, int64_t axis) {

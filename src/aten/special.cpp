@@ -63,6 +63,7 @@ std::span<const Row> special_ops() {
       op<mvlgamma>("mvlgamma"),
       op<polygamma>("polygamma"),
       op<polygamma_inplace>("polygamma_"),
+      op<special<formula::airy_ai>>("special_airy_ai"),
       op<special<formula::bessel_j0>>("special_bessel_j0"),
       op<special<formula::bessel_j1>>("special_bessel_j1"),
       op<special<formula::bessel_y0>>("special_bessel_y0"),

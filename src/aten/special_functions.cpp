@@ -151,18 +151,18 @@ Formula digamma64(Formula x) {
   return select(eq(x, 0.0), with_sign_of(x.like(kInfinity), -x), result);
 }
 
-// Abramowitz and Stegun 6.4.12 after the recurrence; reflection below 1/2, as PyTorch does.
-Formula trigamma64(Formula x) {
-  constexpr int kSteps = 10;
+// PyTorch's own steps (after Abramowitz and Stegun 6.4.12), in its own precision: near the poles its float32 results are far
+// from the true ones, and no closer answer would be the same.
+Formula trigamma(Formula x) {
+  constexpr int kSteps = 6;
   Formula reflected = x < 0.5;
+  Formula sine = sin(x * kPi);
   Formula z = select(reflected, 1.0 - x, x);
-  Formula sum = x.like(0.0);
+  Formula sum = select(reflected, -(kPi * kPi) / (sine * sine), x.like(0));
   for (int k = 0; k < kSteps; ++k, z = z + 1.0) sum = sum + 1.0 / (z * z);
   Formula u = 1.0 / (z * z);
-  Formula series = polynomial(u, {7. / 6, -691. / 2730, 5. / 66, -1. / 30, 1. / 42, -1. / 30, 1. / 6});
-  sum = sum + 1.0 / z + u * 0.5 + u / z * series;
-  Formula sine = sin((x - round(x)) * kPi);
-  return select(reflected, kPi * kPi / (sine * sine) - sum, sum);
+  sum = sum + (0.5 / z + 1.0 + u * (1.0 / 6 - u * (1.0 / 30 - u * (1.0 / 42)))) / z;
+  return select(reflected, -sum, sum);
 }
 
 Value any(Lower& l, Value mask) {
@@ -278,7 +278,7 @@ Formula digamma(Formula x) { return in_float64(x, digamma64); }
 // (-1)^(n+1) n! zeta(n + 1, x).
 Formula polygamma(int64_t n, Formula x) {
   if (n == 0) return digamma(x);
-  if (n == 1) return in_float64(x, trigamma64);
+  if (n == 1) return trigamma(x);
   double factor = std::tgamma(static_cast<double>(n) + 1) * (n % 2 == 0 ? -1 : 1);
   return in_float64(x, [&](Formula v) { return zeta64(v.like(static_cast<double>(n) + 1), v) * factor; });
 }

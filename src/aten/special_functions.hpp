@@ -69,6 +69,7 @@ Formula k0e(Formula x);  // exp(x) k0(x)
 Formula k1(Formula x);
 Formula k1e(Formula x);
 Formula spherical_j0(Formula x);
+Formula airy_ai(Formula x);
 
 
 // fn(x) computed in float64 and rounded once: for functions too delicate for float32.

@@ -391,8 +391,9 @@ Value frame_signals(Lower& l, Value v, int64_t n_fft, const IstftOptions& o) {
   bool onesided = o.onesided.value_or(frequencies != Dim(n_fft));
   if (frequencies != (onesided ? half : Dim(n_fft)) || (onesided && o.return_complex))
     return l.wrong("expected " + (onesided ? half : Dim(n_fft)).text() + " frequencies, got " + frequencies.text());
-  Value signals = onesided ? half_to_real(l, v, 2, Dim(n_fft)) : complex_sums(l, v, std::array<int64_t, 1>{2}, true);
-  if (!onesided && !o.return_complex) signals = l.hlo.real(signals);
+  // For a real signal PyTorch reads the non-negative frequencies only, also where all are given.
+  Value signals = o.return_complex ? complex_sums(l, v, std::array<int64_t, 1>{2}, true)
+                                   : half_to_real(l, slice_axis(l, v, 2, 0, half), 2, Dim(n_fft));
   auto n = static_cast<double>(n_fft);
   return scale(l, signals, o.normalized ? 1 / std::sqrt(n) : 1 / n);
 }

@@ -100,10 +100,9 @@ namespace {
 
 // (sum |x|^p)^(1/p) of magnitudes x; the greatest for inf, the least for -inf, the count of non-zeros for 0.
 Value norm_of(Lower& l, Formula x, std::span<const int64_t> axes, double p) {
-  Ints list(axes.begin(), axes.end());
   auto sum = [&](Formula terms) { return Formula(l, sum_value(l, terms, axes)); };
-  if (p == kInfinity) return l.hlo.reduce(x, list, Reducer::Maximum);
-  if (p == -kInfinity) return l.hlo.reduce(x, list, Reducer::Minimum);
+  if (p == kInfinity) return extreme_value(l, x, axes, Reducer::Maximum);
+  if (p == -kInfinity) return extreme_value(l, x, axes, Reducer::Minimum);
   if (p == 0) return sum(convert(ne(x, 0.0), x.dtype()));
   if (p == 1) return sum(x);
   if (p == 2) return sqrt(sum(square(x)));
@@ -251,16 +250,16 @@ std::span<const Row> statistics_ops() {
       op<cdist>("_cdist_forward"),
       op<cdist>("cdist", AutocastRule::Float32),
       op<cosine_similarity>("cosine_similarity"),
-      op<dist>("dist", AutocastRule::Float32),
+      op<dist>("dist"),
       op<frobenius_norm>("frobenius_norm.dim"),
-      op<linalg_vector_norm>("linalg_vector_norm", AutocastRule::Float32),
-      op<norm>("norm.Scalar", AutocastRule::Float32),
-      op<norm_dim>("norm.ScalarOpt_dim", AutocastRule::Float32),
-      op<norm_dim_dtype>("norm.ScalarOpt_dim_dtype", AutocastRule::Float32),
-      op<norm_dtype>("norm.ScalarOpt_dtype", AutocastRule::Float32),
+      op<linalg_vector_norm>("linalg_vector_norm"),
+      op<norm>("norm.Scalar"),
+      op<norm_dim>("norm.ScalarOpt_dim"),
+      op<norm_dim_dtype>("norm.ScalarOpt_dim_dtype"),
+      op<norm_dtype>("norm.ScalarOpt_dtype"),
       op<pairwise_distance>("pairwise_distance"),
-      op<pdist>("pdist", AutocastRule::Float32),
-      op<renorm>("renorm", AutocastRule::Float32),
+      op<pdist>("pdist"),
+      op<renorm>("renorm"),
       op<std_all>("std"),
       op<std_correction>("std.correction"),
       op<std_dim>("std.dim"),

@@ -22,6 +22,7 @@ struct GridMode {
   Interpolation interpolation{};
   Padding padding{};
   bool align_corners = false;
+  DType dtype{};  // of the grid: PyTorch rounds coordinates of half precision after each step
 };
 
 // A place along one axis that an element is taken from: its number, its weight, and whether it lies in the input.
@@ -33,10 +34,13 @@ struct Tap {
 
 // ---- coordinates, as ATen's GridSampler.h computes them
 
-Formula unnormalize(Formula coordinate, const Dim& size, bool align_corners) {
+Formula unnormalize(Formula coordinate, const Dim& size, const GridMode& mode) {
+  Lower& l = coordinate.lower();
   auto n = static_cast<double>(size.concrete());  // a factor, no size
-  if (align_corners) return (coordinate + 1.0) / 2.0 * (n - 1.0);
-  return ((coordinate + 1.0) * n - 1.0) / 2.0;
+  auto round_off = [&](Formula x) { return Formula(l, rounded(l, x, mode.dtype)); };
+  Formula from_edge = round_off(coordinate + 1.0);
+  if (mode.align_corners) return round_off(from_edge * ((n - 1.0) / 2.0));
+  return round_off(round_off(from_edge * (n / 2.0)) - 0.5);
 }
 
 Formula clip(Formula x, const Dim& size) { return min(max(x, 0.0), static_cast<double>(size.concrete()) - 1.0); }
@@ -78,7 +82,7 @@ std::vector<Tap> bicubic_taps(Lower& l, Formula x, const Dim& size, const GridMo
 
 // The places along one axis for normalized coordinates.
 std::vector<Tap> taps_along(Lower& l, Value coordinate, const Dim& size, const GridMode& mode) {
-  Formula x = unnormalize({l, coordinate}, size, mode.align_corners);
+  Formula x = unnormalize({l, coordinate}, size, mode);
   if (mode.interpolation == Interpolation::Bicubic) return bicubic_taps(l, x, size, mode);
   x = into_image(x, size, mode);
   if (mode.interpolation == Interpolation::Nearest) return {tap_at(l, round(x), size, {})};
@@ -158,7 +162,7 @@ std::optional<GridMode> grid_mode(Lower& l, Tensor input, Tensor grid, int64_t i
     l.unsupported("padding_mode", std::to_string(padding), "it is 0 (zeros), 1 (border) or 2 (reflection)");
     return std::nullopt;
   }
-  return GridMode{static_cast<Interpolation>(interpolation), static_cast<Padding>(padding), align_corners};
+  return GridMode{static_cast<Interpolation>(interpolation), static_cast<Padding>(padding), align_corners, grid.dtype()};
 }
 
 // Samples of input where grid points, in [-1, 1] over the image; the grid's last axis is (x, y) or (x, y, z).
