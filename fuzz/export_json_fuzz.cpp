@@ -20,10 +20,11 @@ constexpr std::string_view kProgram = R"({"schema_version": {"major": 8, "minor"
 constexpr std::string_view kConfig = R"({"config": {}})";
 
 void load(std::string_view program, std::string_view config) {
-  std::string bytes = archive::build_zip({{.name = "fuzz/data/weights/weight_0", .data = std::string(64, '\1')},
-                                          {.name = "fuzz/data/weights/model_weights_config.json", .data = std::string(config)},
-                                          {.name = "fuzz/models/model.json", .data = std::string(program)},
-                                          {.name = "fuzz/archive_format", .data = "pt2"}});
+  std::string bytes =
+      archive::build_zip({{.name = "fuzz/data/weights/weight_0", .data = std::string(64, '\1')},
+                          {.name = "fuzz/data/weights/model_weights_config.json", .data = std::string(config)},
+                          {.name = "fuzz/models/model.json", .data = std::string(program)},
+                          {.name = "fuzz/archive_format", .data = "pt2"}});
   auto archive = archive::Archive::from_memory(bytes_of(bytes), "fuzz.pt2");
   CHECK(archive.ok()) << archive.error().message();
   Result<frontend::Loaded> loaded = frontend::load(**archive);

@@ -154,7 +154,10 @@ std::optional<std::string> Cursor::string_literal() {
         append_utf8(out, *code);
         break;
       }
-      case '0': case '1': case '2': case '3': {
+      case '0':
+      case '1':
+      case '2':
+      case '3': {
         --at;
         auto code = digits(3, 8);
         if (!code) return std::nullopt;

@@ -20,11 +20,11 @@ class Cursor {
   std::string_view rest() const { return text_.substr(offset_); }
   std::string_view taken_since(size_t start) const { return text_.substr(start, offset_ - start); }
 
-  void skip_spaces();               // blanks and tabs
-  void advance(size_t count = 1);   // not past the end
-  bool take(char c);                // the character stands here, after blanks: step over it
+  void skip_spaces();              // blanks and tabs
+  void advance(size_t count = 1);  // not past the end
+  bool take(char c);               // the character stands here, after blanks: step over it
   bool take(std::string_view text);
-  std::string_view identifier();    // letters, digits and underscores, no digit first; empty if none stands here
+  std::string_view identifier();  // letters, digits and underscores, no digit first; empty if none stands here
   // A decimal number with optional sign; "inf" and "nan" are doubles. Nothing if none stands here or it leaves 64 bits.
   std::optional<std::variant<int64_t, double>> number();
   std::optional<std::string> string_literal();  // Python's, with ' or "; escapes resolved

@@ -77,11 +77,10 @@ class ProgramParser {
 Diagnostic ProgramParser::unexpected(std::string_view expected) const {
   std::string_view rest = cursor_.rest();
   rest = rest.substr(0, std::min<size_t>(24, rest.find('\n')));
-  return diagnose(Kind::ProgramText,
-                  {{"line", line_number_},
-                   {"got", rest.empty() ? "its end" : quoted(rest)},
-                   {"expected", std::string(expected)}},
-                  file_);
+  return diagnose(
+      Kind::ProgramText,
+      {{"line", line_number_}, {"got", rest.empty() ? "its end" : quoted(rest)}, {"expected", std::string(expected)}},
+      file_);
 }
 
 Status ProgramParser::want(std::string_view text) {
@@ -611,6 +610,8 @@ Result<Program> ProgramParser::parse() {
 
 }  // namespace
 
-Result<Program> parse_program(std::string_view text, const std::string& file) { return ProgramParser(text, file).parse(); }
+Result<Program> parse_program(std::string_view text, const std::string& file) {
+  return ProgramParser(text, file).parse();
+}
 
 }  // namespace torchlift::torch

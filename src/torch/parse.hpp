@@ -1,4 +1,5 @@
-// The text form of a Program (print.hpp) -> Program. Line by line; blank lines and lines that begin with `#` say nothing.
+// The text form of a Program (print.hpp) -> Program. Line by line; blank lines and lines that begin with `#` say
+// nothing.
 #pragma once
 
 #include <string>

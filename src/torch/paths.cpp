@@ -7,7 +7,8 @@ namespace torchlift::torch {
 namespace {
 
 bool is_dictionary(const TreeSpec& spec) {
-  return spec.type == "builtins.dict" || spec.type == "collections.OrderedDict" || spec.type == "collections.defaultdict";
+  return spec.type == "builtins.dict" || spec.type == "collections.OrderedDict" ||
+         spec.type == "collections.defaultdict";
 }
 
 std::string python_text(const std::string& text) {
@@ -75,10 +76,11 @@ std::vector<std::string> input_paths(const Program& program) {
 }
 
 std::vector<std::string> output_paths(const Program& program) {
-  auto count = static_cast<size_t>(std::count_if(program.outputs.begin(), program.outputs.end(), [](const OutputSpec& output) {
-    return output.kind == OutputKind::User || output.kind == OutputKind::Loss ||
-           output.kind == OutputKind::GradientToParameter || output.kind == OutputKind::GradientToUserInput;
-  }));
+  auto count =
+      static_cast<size_t>(std::count_if(program.outputs.begin(), program.outputs.end(), [](const OutputSpec& output) {
+        return output.kind == OutputKind::User || output.kind == OutputKind::Loss ||
+               output.kind == OutputKind::GradientToParameter || output.kind == OutputKind::GradientToUserInput;
+      }));
   if (program.output_tree) {
     std::vector<std::string> paths = leaf_paths(*program.output_tree);
     if (paths.size() == count) return paths;

@@ -30,7 +30,9 @@ std::string target_text(const std::string& target) {
 
 std::string value_name(const Value& value) { return "%" + name_text(value.name, "."); }
 
-std::string exprs_text(const std::vector<SymExpr>& exprs) { return join(exprs, ", ", [](const SymExpr& e) { return to_text(e); }); }
+std::string exprs_text(const std::vector<SymExpr>& exprs) {
+  return join(exprs, ", ", [](const SymExpr& e) { return to_text(e); });
+}
 
 std::string numbers_text(const std::vector<int64_t>& numbers) {
   return "[" + join(numbers, ", ", [](int64_t n) { return std::to_string(n); }) + "]";
@@ -97,10 +99,11 @@ class Printer {
 };
 
 void Printer::header() {
-  line("program " + string_literal_of(program_.name) + " producer " + string_literal_of(program_.producer) + " schema " +
-       string_literal_of(program_.schema_version));
+  line("program " + string_literal_of(program_.name) + " producer " + string_literal_of(program_.producer) +
+       " schema " + string_literal_of(program_.schema_version));
   if (!program_.argument_names.empty())
-    line("arguments [" + join(program_.argument_names, ", ", [](const std::string& n) { return string_literal_of(n); }) + "]");
+    line("arguments [" +
+         join(program_.argument_names, ", ", [](const std::string& n) { return string_literal_of(n); }) + "]");
   if (program_.input_tree) line("input_tree " + tree_text(*program_.input_tree));
   if (program_.output_tree) line("output_tree " + tree_text(*program_.output_tree));
   for (const Range& range : program_.ranges) {
@@ -114,26 +117,29 @@ void Printer::header() {
 
 void Printer::weight(size_t index) {
   const Weight& weight = program_.weights[index];
-  line("weight " + std::to_string(index) + " " + string_literal_of(weight.name) + " " + std::string(info(weight.dtype).short_name) +
-       numbers_text(weight.sizes) + " strides " + numbers_text(weight.strides) + " offset " +
-       std::to_string(weight.storage_offset) + " record " + std::to_string(weight.record.index) + " elements " +
-       std::to_string(weight.record_elements) + (weight.is_parameter ? " parameter" : ""));
+  line("weight " + std::to_string(index) + " " + string_literal_of(weight.name) + " " +
+       std::string(info(weight.dtype).short_name) + numbers_text(weight.sizes) + " strides " +
+       numbers_text(weight.strides) + " offset " + std::to_string(weight.storage_offset) + " record " +
+       std::to_string(weight.record.index) + " elements " + std::to_string(weight.record_elements) +
+       (weight.is_parameter ? " parameter" : ""));
 }
 
 void Printer::input(const InputSpec& input) {
-  std::string text = "input " + std::string(word_of(kInputKindWords, input.kind)) + " " + string_literal_of(input.target);
+  std::string text =
+      "input " + std::string(word_of(kInputKindWords, input.kind)) + " " + string_literal_of(input.target);
   if (input.weight.has_value()) text += " weight " + std::to_string(input.weight.index);
   if (!input.persistent) text += " transient";
   line(text + " = " + operand(input.argument));
 }
 
 void Printer::output(const OutputSpec& output) {
-  line("output " + std::string(word_of(kOutputKindWords, output.kind)) + " " + string_literal_of(output.target) + " = " +
-       operand(output.argument));
+  line("output " + std::string(word_of(kOutputKindWords, output.kind)) + " " + string_literal_of(output.target) +
+       " = " + operand(output.argument));
 }
 
 std::string Printer::result(const Operand& result) const {
-  if (const auto* id = result.get<ValueId>()) return value_name(program_.value(*id)) + ": " + print(program_.value(*id));
+  if (const auto* id = result.get<ValueId>())
+    return value_name(program_.value(*id)) + ": " + print(program_.value(*id));
   const auto* list = result.get<Operand::List>();
   if (list == nullptr) return "none";
   return "[" + join(*list, ", ", [this](const Operand& part) { return this->result(part); }) + "]";
@@ -141,7 +147,8 @@ std::string Printer::result(const Operand& result) const {
 
 void Printer::inst(const Inst& inst) {
   std::string text = "  ";
-  if (!inst.results.empty()) text += join(inst.results, ", ", [this](const Operand& each) { return result(each); }) + " = ";
+  if (!inst.results.empty())
+    text += join(inst.results, ", ", [this](const Operand& each) { return result(each); }) + " = ";
   text += target_text(inst.target) + "(";
   text += join(inst.operands, ", ", [this](const NamedOperand& named) {
     return (named.name.empty() ? "" : name_text(named.name) + "=") + operand(named.value);
@@ -165,8 +172,8 @@ void Printer::location(size_t index) {
   line("location " + std::to_string(index) + " " + string_literal_of(location.module_path) + " " +
        string_literal_of(location.module_type));
   for (const SourceLine& frame : location.frames)
-    line("  frame " + string_literal_of(frame.file) + " " + std::to_string(frame.line) + " " + string_literal_of(frame.function) +
-         " " + string_literal_of(frame.text));
+    line("  frame " + string_literal_of(frame.file) + " " + std::to_string(frame.line) + " " +
+         string_literal_of(frame.function) + " " + string_literal_of(frame.text));
 }
 
 std::string Printer::run() && {
@@ -199,7 +206,9 @@ std::string print(const Value& value) {
   return out;
 }
 
-std::string print(const Program& program, const Operand& operand) { return std::visit(OperandPrinter{program}, operand.data); }
+std::string print(const Program& program, const Operand& operand) {
+  return std::visit(OperandPrinter{program}, operand.data);
+}
 
 std::string print(const Program& program) { return Printer(program).run(); }
 

@@ -1,4 +1,5 @@
-// The text form of a Program that passes torch::verify: one instruction a line, read back by parse.hpp as an equal Program.
+// The text form of a Program that passes torch::verify: one instruction a line, read back by parse.hpp as an equal
+// Program.
 #pragma once
 
 #include <string>

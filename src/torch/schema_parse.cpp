@@ -13,20 +13,30 @@ namespace {
 constexpr int kMaxTypeDepth = 8;
 
 constexpr auto kBases = std::to_array<std::pair<std::string_view, SchemaBase>>({
-    {"Tensor", SchemaBase::Tensor},         {"Scalar", SchemaBase::Scalar},
-    {"int", SchemaBase::Int},               {"SymInt", SchemaBase::SymInt},
-    {"float", SchemaBase::Float},           {"SymFloat", SchemaBase::Float},
-    {"bool", SchemaBase::Bool},             {"SymBool", SchemaBase::Bool},
-    {"str", SchemaBase::Str},               {"complex", SchemaBase::Complex},
-    {"Device", SchemaBase::Device},         {"ScalarType", SchemaBase::ScalarType},
-    {"Layout", SchemaBase::Layout},         {"MemoryFormat", SchemaBase::MemoryFormat},
-    {"Generator", SchemaBase::Generator},   {"Storage", SchemaBase::Storage},
-    {"Dimname", SchemaBase::Dimname},       {"Stream", SchemaBase::Stream},
+    {"Tensor", SchemaBase::Tensor},
+    {"Scalar", SchemaBase::Scalar},
+    {"int", SchemaBase::Int},
+    {"SymInt", SchemaBase::SymInt},
+    {"float", SchemaBase::Float},
+    {"SymFloat", SchemaBase::Float},
+    {"bool", SchemaBase::Bool},
+    {"SymBool", SchemaBase::Bool},
+    {"str", SchemaBase::Str},
+    {"complex", SchemaBase::Complex},
+    {"Device", SchemaBase::Device},
+    {"ScalarType", SchemaBase::ScalarType},
+    {"Layout", SchemaBase::Layout},
+    {"MemoryFormat", SchemaBase::MemoryFormat},
+    {"Generator", SchemaBase::Generator},
+    {"Storage", SchemaBase::Storage},
+    {"Dimname", SchemaBase::Dimname},
+    {"Stream", SchemaBase::Stream},
     {"Any", SchemaBase::Any},
 });
 
 // Type constructors whose parentheses hold types; after any other name they hold an alias mark.
-constexpr auto kConstructors = std::to_array<std::string_view>({"Dict", "Future", "RRef", "Await", "Optional", "Union"});
+constexpr auto kConstructors =
+    std::to_array<std::string_view>({"Dict", "Future", "RRef", "Await", "Optional", "Union"});
 
 SchemaBase base_named(std::string_view name) {
   for (const auto& [text, base] : kBases)
@@ -139,7 +149,8 @@ Result<MarkedType> SchemaParser::type(int depth) {
       if (t.list) t.base = SchemaBase::Other;  // a list of lists
       t.element_optional = std::exchange(t.optional, false);
       t.list = true;
-      if (auto size = cursor_.number(); size && std::holds_alternative<int64_t>(*size)) t.list_size = std::get<int64_t>(*size);
+      if (auto size = cursor_.number(); size && std::holds_alternative<int64_t>(*size))
+        t.list_size = std::get<int64_t>(*size);
       TRY_OK(want("]"));
     } else if (cursor_.peek() == '?') {
       cursor_.advance();

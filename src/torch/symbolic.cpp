@@ -1,4 +1,5 @@
-// Construction, text and symbols of symbolic expressions. See symbolic_parse.cpp and symbolic_evaluate.cpp for the rest.
+// Construction, text and symbols of symbolic expressions. See symbolic_parse.cpp and symbolic_evaluate.cpp for the
+// rest.
 #include "torch/symbolic.hpp"
 
 #include <cmath>
@@ -12,9 +13,7 @@ SymExpr SymExpr::of_float(double value) { return {.kind = Kind::Float, .number =
 
 SymExpr SymExpr::of_bool(bool value) { return {.kind = Kind::Bool, .integer = value, .head = {}, .arguments = {}}; }
 
-SymExpr SymExpr::symbol(std::string name) {
-  return {.kind = Kind::Symbol, .head = std::move(name), .arguments = {}};
-}
+SymExpr SymExpr::symbol(std::string name) { return {.kind = Kind::Symbol, .head = std::move(name), .arguments = {}}; }
 
 SymExpr SymExpr::call(std::string head, std::vector<SymExpr> arguments) {
   return {.kind = Kind::Call, .head = std::move(head), .arguments = std::move(arguments)};

@@ -146,9 +146,21 @@ Maybe non_overlapping_and_dense(const std::vector<SymValue>& values) {
 Maybe unary_function(std::string_view name, double x) {
   using Function = double (*)(double);
   constexpr auto kFunctions = std::to_array<std::pair<std::string_view, Function>>({
-      {"sqrt", std::sqrt}, {"cos", std::cos},   {"cosh", std::cosh}, {"sin", std::sin},     {"sinh", std::sinh},
-      {"tan", std::tan},   {"tanh", std::tanh}, {"asin", std::asin}, {"acos", std::acos},   {"atan", std::atan},
-      {"exp", std::exp},   {"log", std::log},   {"log2", std::log2}, {"asinh", std::asinh}, {"log10", std::log10},
+      {"sqrt", std::sqrt},
+      {"cos", std::cos},
+      {"cosh", std::cosh},
+      {"sin", std::sin},
+      {"sinh", std::sinh},
+      {"tan", std::tan},
+      {"tanh", std::tanh},
+      {"asin", std::asin},
+      {"acos", std::acos},
+      {"atan", std::atan},
+      {"exp", std::exp},
+      {"log", std::log},
+      {"log2", std::log2},
+      {"asinh", std::asinh},
+      {"log10", std::log10},
   });
   for (const auto& [spelled, function] : kFunctions) {
     if (spelled != name) continue;
@@ -391,7 +403,9 @@ Maybe Evaluator::call(const SymExpr& expr) const {
 
 }  // namespace
 
-std::optional<SymValue> evaluate(const SymExpr& expr, const Bindings& bindings) { return Evaluator(bindings).value(expr); }
+std::optional<SymValue> evaluate(const SymExpr& expr, const Bindings& bindings) {
+  return Evaluator(bindings).value(expr);
+}
 
 std::optional<Dim> evaluate_size(const SymExpr& expr, const Bindings& bindings) {
   Maybe value = evaluate(expr, bindings);

@@ -15,7 +15,11 @@ constexpr auto kWords = std::to_array<std::string_view>(
     {"True", "False", "true", "false", "None", "oo", "zoo", "nan", "inf", "int_oo", "and", "or", "not"});
 
 constexpr auto kLongNames = std::to_array<std::pair<std::string_view, std::string_view>>({
-    {"Eq", "Equality"}, {"Ne", "Unequality"}, {"Lt", "StrictLessThan"}, {"Le", "LessThan"}, {"Gt", "StrictGreaterThan"},
+    {"Eq", "Equality"},
+    {"Ne", "Unequality"},
+    {"Lt", "StrictLessThan"},
+    {"Le", "LessThan"},
+    {"Gt", "StrictGreaterThan"},
     {"Ge", "GreaterThan"},
 });
 
@@ -54,7 +58,8 @@ class ExprParser {
   std::optional<SymExpr> constant(std::string_view word) const {
     if (word == "True" || word == "true") return SymExpr::of_bool(true);
     if (word == "False" || word == "false") return SymExpr::of_bool(false);
-    if (word == "oo" || word == "inf" || word == "int_oo") return SymExpr::of_float(std::numeric_limits<double>::infinity());
+    if (word == "oo" || word == "inf" || word == "int_oo")
+      return SymExpr::of_float(std::numeric_limits<double>::infinity());
     if (word == "nan") return SymExpr::of_float(std::numeric_limits<double>::quiet_NaN());
     return std::nullopt;
   }
@@ -255,10 +260,8 @@ Result<InfixParser::Part> InfixParser::negated(Part part) const {
     return part;
   }
   if (part.open && expr.kind == SymExpr::Kind::Call && expr.head == "Mul") {
-    if (!expr.arguments.front().is_integer())
-      expr.arguments.insert(expr.arguments.begin(), SymExpr::of(-1));
-    else if (!negate(expr.arguments.front()))
-      return unexpected("a 64-bit number before this");
+    if (!expr.arguments.front().is_integer()) expr.arguments.insert(expr.arguments.begin(), SymExpr::of(-1));
+    else if (!negate(expr.arguments.front())) return unexpected("a 64-bit number before this");
     return part;
   }
   return combine("Mul", {Part{.expr = SymExpr::of(-1)}, std::move(part)});
@@ -283,8 +286,12 @@ Result<InfixParser::Part> InfixParser::negation(int nesting) {
 
 Result<InfixParser::Part> InfixParser::relation(int nesting) {
   constexpr auto kSigns = std::to_array<std::pair<std::string_view, std::string_view>>({
-      {"==", "Equality"}, {"!=", "Unequality"}, {"<=", "LessThan"}, {">=", "GreaterThan"},
-      {"<", "StrictLessThan"}, {">", "StrictGreaterThan"},
+      {"==", "Equality"},
+      {"!=", "Unequality"},
+      {"<=", "LessThan"},
+      {">=", "GreaterThan"},
+      {"<", "StrictLessThan"},
+      {">", "StrictGreaterThan"},
   });
   TRY(Part out, bit_or(nesting));
   std::vector<Part> chain;  // a < b < c is (a < b) and (b < c)

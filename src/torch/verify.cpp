@@ -12,7 +12,9 @@ constexpr size_t kMaxProblems = 20;
 class Verifier {
  public:
   explicit Verifier(const Program& program)
-      : program_(program), defined_in_(program.values.size()), depth_(program.blocks.size(), 0),
+      : program_(program),
+        defined_in_(program.values.size()),
+        depth_(program.blocks.size(), 0),
         inst_used_(program.insts.size(), false) {}
   std::vector<Diagnostic> run();
 
@@ -41,12 +43,15 @@ class Verifier {
 
 void Verifier::add(std::string where, std::string problem) {
   if (problems_.size() < kMaxProblems)
-    problems_.push_back(diagnose(Kind::ProgramStructure, {{"where", std::move(where)}, {"problem", std::move(problem)}}));
+    problems_.push_back(
+        diagnose(Kind::ProgramStructure, {{"where", std::move(where)}, {"problem", std::move(problem)}}));
 }
 
 void Verifier::define(ValueId id) {
-  if (!id.has_value() || id.at() >= program_.values.size()) return add(where_, "defines a value that the program does not have");
-  if (defined_in_[id.at()].has_value()) return add(where_, "defines `" + printable(program_.value(id).name) + "` a second time");
+  if (!id.has_value() || id.at() >= program_.values.size())
+    return add(where_, "defines a value that the program does not have");
+  if (defined_in_[id.at()].has_value())
+    return add(where_, "defines `" + printable(program_.value(id).name) + "` a second time");
   defined_in_[id.at()] = current_;
   const std::string& name = program_.value(id).name;
   if (name.empty()) return add(where_, "defines a value without a name");
@@ -62,7 +67,8 @@ void Verifier::result(const Operand& operand, size_t depth) {
 }
 
 void Verifier::nested(BlockId id) {
-  if (!id.has_value() || id.at() >= program_.blocks.size()) return add(where_, "holds a block that the program does not have");
+  if (!id.has_value() || id.at() >= program_.blocks.size())
+    return add(where_, "holds a block that the program does not have");
   if (id <= current_) return add(where_, "holds a block that does not come after its own");
   if (depth_[id.at()] > 0) return add(where_, "holds a block that another place holds too");
   depth_[id.at()] = depth_[current_.at()] + 1;
@@ -84,7 +90,8 @@ void Verifier::operand(const Operand& operand, size_t depth) {
 }
 
 void Verifier::inst(InstId id) {
-  if (!id.has_value() || id.at() >= program_.insts.size()) return add(where_, "holds an instruction that the program does not have");
+  if (!id.has_value() || id.at() >= program_.insts.size())
+    return add(where_, "holds an instruction that the program does not have");
   std::string block = std::exchange(where_, {});
   const Inst& inst = program_.inst(id);
   where_ = "`" + printable(inst.name.empty() ? inst.target : inst.name) + "`";
@@ -119,7 +126,8 @@ void Verifier::inputs() {
   for (const InputSpec& input : program_.inputs) {
     const auto* id = input.argument.get<ValueId>();
     if (id) ids.push_back(*id);
-    bool weighed = input.kind == InputKind::Parameter || input.kind == InputKind::Buffer || input.kind == InputKind::TensorConstant;
+    bool weighed = input.kind == InputKind::Parameter || input.kind == InputKind::Buffer ||
+                   input.kind == InputKind::TensorConstant;
     if (!id && input.kind != InputKind::Constant && input.kind != InputKind::User)
       add("input `" + printable(input.target) + "`", "is no value");
     if (weighed && (!input.weight.has_value() || input.weight.at() >= program_.weights.size()))
@@ -130,7 +138,8 @@ void Verifier::inputs() {
 
 void Verifier::outputs() {
   const std::vector<Operand>& results = program_.entry().outputs;
-  if (program_.outputs.size() != results.size()) return add("the signature", "has another number of outputs than the entry");
+  if (program_.outputs.size() != results.size())
+    return add("the signature", "has another number of outputs than the entry");
   for (size_t i = 0; i < results.size(); ++i) {
     const auto* id = program_.outputs[i].argument.get<ValueId>();
     const auto* result = results[i].get<ValueId>();
@@ -151,7 +160,8 @@ void Verifier::weight(const Weight& weight) {
     empty = empty || weight.sizes[i] == 0;
     sane = weight.sizes[i] >= 0 && weight.strides[i] >= 0;
     if (weight.sizes[i] > 0)
-      sane = sane && !__builtin_mul_overflow(weight.sizes[i] - 1, weight.strides[i], &step) && !__builtin_add_overflow(last, step, &last);
+      sane = sane && !__builtin_mul_overflow(weight.sizes[i] - 1, weight.strides[i], &step) &&
+             !__builtin_add_overflow(last, step, &last);
   }
   if (!sane || (!empty && last >= weight.record_elements)) add(where, "reaches beyond its record");
 }
@@ -163,7 +173,8 @@ std::vector<Diagnostic> Verifier::run() {
   }
   for (size_t i = 0; i < program_.blocks.size(); ++i) block(i);
   for (size_t i = 0; i < program_.values.size(); ++i)
-    if (!defined_in_[i].has_value()) add("`" + printable(program_.values[i].name) + "`", "is a value that nothing defines");
+    if (!defined_in_[i].has_value())
+      add("`" + printable(program_.values[i].name) + "`", "is a value that nothing defines");
   for (size_t i = 0; i < program_.insts.size(); ++i)
     if (!inst_used_[i]) add("`" + printable(program_.insts[i].name) + "`", "is an instruction of no block");
   for (const Value& each : program_.values) value(each);

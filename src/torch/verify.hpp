@@ -9,8 +9,9 @@ namespace torchlift::torch {
 inline constexpr size_t kMaxBlockDepth = 32;
 inline constexpr size_t kMaxOperandDepth = 8;
 
-// Ids in range; every value defined once, by its block's inputs or an instruction before its use; nested blocks used once
-// and not nested in themselves; specs that match the entry; weights inside their records. Lists the problems (at most 20).
+// Ids in range; every value defined once, by its block's inputs or an instruction before its use; nested blocks used
+// once and not nested in themselves; specs that match the entry; weights inside their records. Lists the problems (at
+// most 20).
 Status verify(const Program& program);
 
 }  // namespace torchlift::torch

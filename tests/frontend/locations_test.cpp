@@ -36,7 +36,8 @@ TEST(Locations, odd_tracebacks_give_what_can_be_read) {
   EXPECT_TRUE(parse_stack_trace("File \"x.py\", line many, in f").empty());
   EXPECT_TRUE(parse_stack_trace("File \", line 3").empty());
   std::string many;
-  for (int i = 0; i < 1000; ++i) many += "File \"m.py\", line " + std::to_string(i) + ", in f\n" + std::string(10000, 'x') + "\n";
+  for (int i = 0; i < 1000; ++i)
+    many += "File \"m.py\", line " + std::to_string(i) + ", in f\n" + std::string(10000, 'x') + "\n";
   std::vector<SourceLine> frames = parse_stack_trace(many);
   ASSERT_EQ(frames.size(), kMaxFrames);
   EXPECT_EQ(frames[0].line, 999);
@@ -46,7 +47,8 @@ TEST(Locations, odd_tracebacks_give_what_can_be_read) {
 TEST(Locations, the_last_module_is_found_outside_of_brackets) {
   EXPECT_EQ(parse_module_stack("L__self__,,__main__.M;L__self___fc,layers[0,1].fc,torch.nn.Linear"),
             (std::pair<std::string, std::string>{"layers[0,1].fc", "torch.nn.Linear"}));
-  EXPECT_EQ(parse_module_stack("L__self__,f(a;b,c),my.Type"), (std::pair<std::string, std::string>{"f(a;b,c)", "my.Type"}));
+  EXPECT_EQ(parse_module_stack("L__self__,f(a;b,c),my.Type"),
+            (std::pair<std::string, std::string>{"f(a;b,c)", "my.Type"}));
   EXPECT_EQ(parse_module_stack(""), (std::pair<std::string, std::string>{}));
   EXPECT_EQ(parse_module_stack("))),,"), (std::pair<std::string, std::string>{}));
 }

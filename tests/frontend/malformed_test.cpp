@@ -96,7 +96,8 @@ TEST(MalformedProgram, other_major_versions_are_refused) {
     Refusal r = with_program(R"({"major": 8, "minor": 20})", version);
     EXPECT_EQ(r.kind, Kind::ProgramVersion) << version;
   }
-  for (std::string_view version : {R"({"major": 8, "minor": 999})", R"({"major": 7, "minor": 3})", R"({"major": 5, "minor": 3})"}) {
+  for (std::string_view version :
+       {R"({"major": 8, "minor": 999})", R"({"major": 7, "minor": 3})", R"({"major": 5, "minor": 3})"}) {
     SmallArchive small;
     small.program = replaced(small.program, R"({"major": 8, "minor": 20})", version);
     EXPECT_TRUE(open_small(small).loaded.ok()) << version;
@@ -115,12 +116,15 @@ TEST(MalformedProgram, deep_nesting_is_refused) {
 TEST(MalformedProgram, graphs_nested_too_deep_are_refused) {
   std::string graph = R"({"inputs": [], "outputs": [], "nodes": []})";
   for (int i = 0; i < 25; ++i)
-    graph = R"({"inputs": [], "outputs": [], "nodes": [{"target": "torch.ops.higher_order.strict_mode", "outputs": [], "inputs": [{"name": "", "arg": {"as_graph": {"name": "g", "graph": )" +
-            graph + "}}}]}]}";
-  std::string node = R"({"target": "torch.ops.higher_order.strict_mode", "outputs": [], "inputs": [{"name": "", "arg": {"as_graph": {"name": "g", "graph": )" +
-                     graph + "}}}]},\n";
+    graph =
+        R"({"inputs": [], "outputs": [], "nodes": [{"target": "torch.ops.higher_order.strict_mode", "outputs": [], "inputs": [{"name": "", "arg": {"as_graph": {"name": "g", "graph": )" +
+        graph + "}}}]}]}";
+  std::string node =
+      R"({"target": "torch.ops.higher_order.strict_mode", "outputs": [], "inputs": [{"name": "", "arg": {"as_graph": {"name": "g", "graph": )" +
+      graph + "}}}]},\n";
   SmallArchive small;
-  small.program = replaced(small.program, R"({"target": "torch.ops.aten.add.Tensor")", node + R"({"target": "torch.ops.aten.add.Tensor")");
+  small.program = replaced(small.program, R"({"target": "torch.ops.aten.add.Tensor")",
+                           node + R"({"target": "torch.ops.aten.add.Tensor")");
   Opened opened = open_small(small);
   EXPECT_TRUE(opened.loaded.ok()) << messages(opened.loaded);  // 26 levels
 }
@@ -129,24 +133,34 @@ TEST(MalformedProgram, values_are_defined_once_and_before_their_use) {
   Refusal r = with_program(R"("arg": {"as_tensor": {"name": "add"}})", R"("arg": {"as_tensor": {"name": "later"}})");
   EXPECT_EQ(r.kind, Kind::ValueUndefined);
   EXPECT_NE(r.message.find("`later`"), std::string::npos) << r.message;
-  EXPECT_EQ(with_program(R"("outputs": [{"as_tensor": {"name": "add"}}])", R"("outputs": [{"as_tensor": {"name": "x"}}])").kind,
-            Kind::ValueTwice);
+  EXPECT_EQ(
+      with_program(R"("outputs": [{"as_tensor": {"name": "add"}}])", R"("outputs": [{"as_tensor": {"name": "x"}}])")
+          .kind,
+      Kind::ValueTwice);
 }
 
 TEST(MalformedProgram, the_signature_agrees_with_the_graph) {
   EXPECT_EQ(with_program(R"(,
-                      {"user_input": {"arg": {"as_tensor": {"name": "x"}}}})", "").kind, Kind::SignatureDiffers);
+                      {"user_input": {"arg": {"as_tensor": {"name": "x"}}}})",
+                         "")
+                .kind,
+            Kind::SignatureDiffers);
   EXPECT_EQ(with_program(R"({"user_input": {"arg": {"as_tensor": {"name": "x"}}}})",
-                         R"({"user_input": {"arg": {"as_tensor": {"name": "p_w"}}}})").kind, Kind::SignatureDiffers);
+                         R"({"user_input": {"arg": {"as_tensor": {"name": "p_w"}}}})")
+                .kind,
+            Kind::SignatureDiffers);
   EXPECT_EQ(with_program(R"("output_specs": [{"user_output": {"arg": {"as_tensor": {"name": "relu"}}}}])",
-                         R"("output_specs": [])").kind, Kind::SignatureDiffers);
+                         R"("output_specs": [])")
+                .kind,
+            Kind::SignatureDiffers);
 }
 
 TEST(MalformedProgram, bare_nan_infinity_and_huge_numbers_are_read_where_floats_are_expected) {
-  for (auto [token, is_expected] : {std::pair<std::string_view, bool (*)(double)>{"NaN", [](double v) { return v != v; }},
-                                    {"-Infinity", [](double v) { return v < -1e308; }},
-                                    {"\"Infinity\"", [](double v) { return v > 1e308; }},
-                                    {"1e400", [](double v) { return v > 1e308; }}}) {
+  for (auto [token, is_expected] :
+       {std::pair<std::string_view, bool (*)(double)>{"NaN", [](double v) { return v != v; }},
+        {"-Infinity", [](double v) { return v < -1e308; }},
+        {"\"Infinity\"", [](double v) { return v > 1e308; }},
+        {"1e400", [](double v) { return v > 1e308; }}}) {
     SmallArchive small;
     small.program = replaced(small.program, R"("arg": {"as_tensor": {"name": "p_w"}})",
                              R"("arg": {"as_float": )" + std::string(token) + "}");
@@ -178,7 +192,8 @@ TEST(MalformedProgram, an_unknown_model_is_refused_with_the_known_ones) {
 TEST(MalformedWeights, a_missing_weight_is_named_and_all_are_listed) {
   Refusal r = with_config(R"("w": )", R"("v": )");
   EXPECT_EQ(r.kind, Kind::WeightNotSaved);
-  EXPECT_EQ(r.message, "the program declares the parameter `w`, but neither the weights nor the constants of the archive hold it");
+  EXPECT_EQ(r.message,
+            "the program declares the parameter `w`, but neither the weights nor the constants of the archive hold it");
 
   SmallArchive small;
   small.program = replaced(small.program, R"({"user_input": {"arg": {"as_tensor": {"name": "x"}}}})",
@@ -196,9 +211,12 @@ TEST(MalformedWeights, weights_stand_in_the_constants_too) {
 }
 
 TEST(MalformedWeights, a_tensor_stays_inside_its_record) {
-  EXPECT_EQ(with_config(R"("storage_offset": {"as_int": 0})", R"("storage_offset": {"as_int": 1})").kind, Kind::TensorBounds);
-  EXPECT_EQ(with_config(R"("strides": [{"as_int": 1}])", R"("strides": [{"as_int": 9223372036854775807}])").kind, Kind::TensorBounds);
-  EXPECT_FALSE(open_small({.weights_config = replaced(small_config(), R"("as_int": 0)", R"("as_int": -1)")}).loaded.ok());
+  EXPECT_EQ(with_config(R"("storage_offset": {"as_int": 0})", R"("storage_offset": {"as_int": 1})").kind,
+            Kind::TensorBounds);
+  EXPECT_EQ(with_config(R"("strides": [{"as_int": 1}])", R"("strides": [{"as_int": 9223372036854775807}])").kind,
+            Kind::TensorBounds);
+  EXPECT_FALSE(
+      open_small({.weights_config = replaced(small_config(), R"("as_int": 0)", R"("as_int": -1)")}).loaded.ok());
 }
 
 TEST(MalformedWeights, shape_and_dtype_are_those_of_the_program) {
@@ -228,13 +246,16 @@ TEST(MalformedWeights, a_missing_record_is_named) {
 }
 
 TEST(MalformedWeights, a_size_that_is_no_number_is_refused) {
-  EXPECT_EQ(with_config(R"({"as_int": 2})", R"({"as_expr": {"expr_str": "Symbol('s0')", "hint": null}})").kind, Kind::TensorLayout);
+  EXPECT_EQ(with_config(R"({"as_int": 2})", R"-({"as_expr": {"expr_str": "Symbol('s0')", "hint": null}})-").kind,
+            Kind::TensorLayout);
 }
 
 TEST(CustomObjects, a_used_one_is_refused_and_an_unused_one_is_not) {
   SmallArchive small;
-  small.program = replaced(small.program, R"({"as_tensor": {"name": "x"}}],
-    "outputs")", R"({"as_tensor": {"name": "x"}}, {"as_custom_obj": {"name": "obj", "class_fqn": "my.Class"}}],
+  small.program =
+      replaced(small.program, R"({"as_tensor": {"name": "x"}}],
+    "outputs")",
+               R"({"as_tensor": {"name": "x"}}, {"as_custom_obj": {"name": "obj", "class_fqn": "my.Class"}}],
     "outputs")");
   small.program = replaced(small.program, R"({"user_input": {"arg": {"as_tensor": {"name": "x"}}}})",
                            R"({"user_input": {"arg": {"as_tensor": {"name": "x"}}}},

@@ -35,7 +35,8 @@ inline std::string small_graph() {
       {"target": "torch.ops.aten.relu.default", "name": "relu",
        "inputs": [{"name": "self", "arg": {"as_tensor": {"name": "add"}}, "kind": 1}],
        "outputs": [{"as_tensor": {"name": "relu"}}], "metadata": {}}],
-    "tensor_values": {"p_w": )" + kMeta + R"(, "x": )" + kMeta + R"(, "add": )" + kMeta + R"(, "relu": )" + kMeta + R"(},
+    "tensor_values": {"p_w": )" +
+         kMeta + R"(, "x": )" + kMeta + R"(, "add": )" + kMeta + R"(, "relu": )" + kMeta + R"(},
     "sym_int_values": {}, "sym_bool_values": {}, "sym_float_values": {}, "custom_obj_values": {},
     "is_single_tensor_return": false})";
 }
@@ -52,7 +53,8 @@ inline std::string small_program() {
 }
 
 inline std::string small_config() {
-  return R"({"config": {"w": {"path_name": "weight_0", "is_param": true, "use_pickle": false, "tensor_meta": )" + kMeta + "}}}";
+  return R"({"config": {"w": {"path_name": "weight_0", "is_param": true, "use_pickle": false, "tensor_meta": )" +
+         kMeta + "}}}";
 }
 
 struct SmallArchive {
@@ -85,7 +87,9 @@ inline Opened open_bytes(const std::string& bytes, const LoadOptions& options = 
   return {std::move(opened), std::move(loaded)};
 }
 
-inline Opened open_small(const SmallArchive& small, const LoadOptions& options = {}) { return open_bytes(small.bytes(), options); }
+inline Opened open_small(const SmallArchive& small, const LoadOptions& options = {}) {
+  return open_bytes(small.bytes(), options);
+}
 
 // `text` with the first `from` replaced, which has to be there.
 inline std::string replaced(std::string text, std::string_view from, std::string_view to) {

@@ -76,7 +76,8 @@ TEST(Schema, alias_marks_say_who_writes_and_who_views) {
 
 TEST(Schema, enumeration_defaults_are_decoded_by_c10s_numbers) {
   EXPECT_EQ(argument(*find_schema("aten::randperm"), "dtype").default_value, Operand{DType::Int64});
-  EXPECT_EQ(argument(*find_schema("aten::contiguous"), "memory_format").default_value, Operand{MemoryFormat::Contiguous});
+  EXPECT_EQ(argument(*find_schema("aten::contiguous"), "memory_format").default_value,
+            Operand{MemoryFormat::Contiguous});
 }
 
 TEST(Schema, defaults_of_fixed_lists_floats_and_strings_have_the_arguments_type) {
@@ -126,9 +127,10 @@ TEST(Schema, the_functional_partner_is_found_by_its_parameters) {
 }
 
 TEST(Schema, malformed_text_says_where_and_what_was_expected) {
-  for (std::string_view text : {"", "aten", "aten::", "aten::x", "aten::x(", "aten::x(int", "aten::x(int a", "aten::x(int a=) -> ()",
-                                "aten::x(int a)", "aten::x(int a) -> () rest", "aten::x(ScalarType a=12) -> ()",
-                                "aten::x(int a=\"open) -> ()", "aten::x(Dict(int a) -> ()"}) {
+  for (std::string_view text :
+       {"", "aten", "aten::", "aten::x", "aten::x(", "aten::x(int", "aten::x(int a", "aten::x(int a=) -> ()",
+        "aten::x(int a)", "aten::x(int a) -> () rest", "aten::x(ScalarType a=12) -> ()", "aten::x(int a=\"open) -> ()",
+        "aten::x(Dict(int a) -> ()"}) {
     Result<Schema> schema = parse_schema(text);
     ASSERT_FALSE(schema.ok()) << text;
     EXPECT_EQ(schema.error().kind, Kind::SchemaSyntax);

@@ -41,9 +41,9 @@ TEST(Symbolic, srepr_reads_constructors_and_forgets_assumptions) {
 }
 
 TEST(Symbolic, malformed_srepr_is_a_diagnostic) {
-  for (std::string_view text : {"", "Add(", "Add(Integer(1)", "Integer()", "Integer(1.5)", "Integer(99999999999999999999)",
-                                "Symbol('a b')", "Symbol('True')", "Symbol(s0)", "s0", "Add(Integer(1)) x", "Float('x')",
-                                "oo(Integer(1))", "'text'"}) {
+  for (std::string_view text :
+       {"", "Add(", "Add(Integer(1)", "Integer()", "Integer(1.5)", "Integer(99999999999999999999)", "Symbol('a b')",
+        "Symbol('True')", "Symbol(s0)", "s0", "Add(Integer(1)) x", "Float('x')", "oo(Integer(1))", "'text'"}) {
     Result<SymExpr> expr = parse_srepr(text);
     ASSERT_FALSE(expr.ok()) << text;
     EXPECT_EQ(expr.error().kind, Kind::SymbolicSyntax);
@@ -92,17 +92,31 @@ TEST(Symbolic, malformed_infix_is_a_diagnostic) {
 }
 
 TEST(Symbolic, text_is_read_back_as_the_same_tree) {
-  for (std::string_view text :
-       {"Add(Integer(1), Mul(Integer(-1), Symbol('x')))", "Mul(Integer(-1), Integer(5))", "Add(Symbol('x'), Integer(-5))",
-        "Add(Symbol('x'), Mul(Integer(-2), Symbol('y'), Symbol('z')))", "Pow(Integer(-2), Integer(2))",
-        "Add(Add(Symbol('x'), Symbol('y')), Symbol('z'))", "Mul(Mul(Symbol('x'), Symbol('y')), Integer(-3))",
-        "Add(Symbol('x'), Mul(Integer(-1), Mul(Integer(2), Symbol('y'))))", "Add(Symbol('x'), Mul(Integer(-1), Integer(3)))",
-        "Add(Symbol('x'), Mul(Integer(-1), Float('2.5'), Symbol('y')))", "Add(Symbol('x'), Mul(Integer(-1), Float('2.5')))",
-        "FloorDiv(Add(Symbol('x'), Integer(1)), Integer(2))", "Mul(FloorDiv(Symbol('x'), Integer(2)), Integer(2))",
-        "Pow(Symbol('x'), Pow(Symbol('y'), Integer(-1)))", "Add(Integer(7))", "Add()", "Equality(Symbol('x'), true)",
-        "StrictLessThan(LessThan(Symbol('x'), Integer(1)), Integer(2))", "Not(And(Symbol('x'), Or(Symbol('y'), false)))",
-        "Add(Symbol('x'), Integer(-9223372036854775808))", "Float('-0.0')", "-oo", "Mod(Symbol('x'), Integer(-3))",
-        "Piecewise(ExprCondPair(Integer(1), true))", "Max(Integer(1), Mul(Rational(1, 2), Symbol('s0')))"}) {
+  for (std::string_view text : {"Add(Integer(1), Mul(Integer(-1), Symbol('x')))",
+                                "Mul(Integer(-1), Integer(5))",
+                                "Add(Symbol('x'), Integer(-5))",
+                                "Add(Symbol('x'), Mul(Integer(-2), Symbol('y'), Symbol('z')))",
+                                "Pow(Integer(-2), Integer(2))",
+                                "Add(Add(Symbol('x'), Symbol('y')), Symbol('z'))",
+                                "Mul(Mul(Symbol('x'), Symbol('y')), Integer(-3))",
+                                "Add(Symbol('x'), Mul(Integer(-1), Mul(Integer(2), Symbol('y'))))",
+                                "Add(Symbol('x'), Mul(Integer(-1), Integer(3)))",
+                                "Add(Symbol('x'), Mul(Integer(-1), Float('2.5'), Symbol('y')))",
+                                "Add(Symbol('x'), Mul(Integer(-1), Float('2.5')))",
+                                "FloorDiv(Add(Symbol('x'), Integer(1)), Integer(2))",
+                                "Mul(FloorDiv(Symbol('x'), Integer(2)), Integer(2))",
+                                "Pow(Symbol('x'), Pow(Symbol('y'), Integer(-1)))",
+                                "Add(Integer(7))",
+                                "Add()",
+                                "Equality(Symbol('x'), true)",
+                                "StrictLessThan(LessThan(Symbol('x'), Integer(1)), Integer(2))",
+                                "Not(And(Symbol('x'), Or(Symbol('y'), false)))",
+                                "Add(Symbol('x'), Integer(-9223372036854775808))",
+                                "Float('-0.0')",
+                                "-oo",
+                                "Mod(Symbol('x'), Integer(-3))",
+                                "Piecewise(ExprCondPair(Integer(1), true))",
+                                "Max(Integer(1), Mul(Rational(1, 2), Symbol('s0')))"}) {
     SymExpr expr = srepr(text);
     EXPECT_EQ(infix(to_text(expr)), expr) << text << " as " << to_text(expr);
   }
@@ -149,8 +163,8 @@ TEST(Symbolic, functions_and_shapes) {
 }
 
 TEST(Symbolic, an_unbound_symbol_an_unknown_head_or_a_zero_divisor_has_no_value) {
-  for (std::string_view text : {"unknown", "Strange(a)", "a//zero", "a % zero", "a/zero", "IntTrueDiv(a, zero)", "zero**-1",
-                                "CeilDiv(a, zero)", "1 << 1000", "1 << -1", "2**1000000"})
+  for (std::string_view text : {"unknown", "Strange(a)", "a//zero", "a % zero", "a/zero", "IntTrueDiv(a, zero)",
+                                "zero**-1", "CeilDiv(a, zero)", "1 << 1000", "1 << -1", "2**1000000"})
     EXPECT_EQ(value_of(text), "none") << text;
 }
 

@@ -142,7 +142,8 @@ TEST(ProgramText, a_malformed_line_is_named_by_its_number) {
        }) {
     Result<Program> program = parse_program(replaced(kText, from, to), "test.torch");
     ASSERT_FALSE(program.ok()) << to;
-    EXPECT_TRUE(program.error().kind == Kind::ProgramText || program.error().kind == Kind::SymbolicSyntax) << to_text(program.error());
+    EXPECT_TRUE(program.error().kind == Kind::ProgramText || program.error().kind == Kind::SymbolicSyntax)
+        << to_text(program.error());
   }
 }
 
@@ -249,8 +250,9 @@ TEST(Paths, leaves_are_named_as_python_would) {
     return TreeSpec{.type = std::move(type), .context = "", .keys = std::move(keys), .children = std::move(children)};
   };
   EXPECT_EQ(leaf_paths(leaf), std::vector<std::string>{""});
-  TreeSpec tree = node("builtins.list", {}, {leaf, node("builtins.dict", {"it's"}, {leaf}), node("collections.namedtuple", {"x"}, {leaf}),
-                                             node("builtins.tuple", {}, {}), node("my.Cache", {}, {leaf, leaf})});
+  TreeSpec tree = node("builtins.list", {},
+                       {leaf, node("builtins.dict", {"it's"}, {leaf}), node("collections.namedtuple", {"x"}, {leaf}),
+                        node("builtins.tuple", {}, {}), node("my.Cache", {}, {leaf, leaf})});
   EXPECT_EQ(leaf_paths(tree), (std::vector<std::string>{"[0]", "[1]['it\\'s']", "[2].x", "[4][0]", "[4][1]"}));
 }
 

@@ -63,7 +63,8 @@ Status GraphReader::declarations(Object graph) {
     });
   };
   TRY_OK(read("tensor_values", declared_.tensors));
-  for (std::string_view field : {"sym_int_values", "sym_bool_values", "sym_float_values"}) TRY_OK(read(field, declared_.numbers));
+  for (std::string_view field : {"sym_int_values", "sym_bool_values", "sym_float_values"})
+    TRY_OK(read(field, declared_.numbers));
   return Unit{};
 }
 
@@ -156,8 +157,8 @@ Status GraphReader::arguments(Element element, torch::Inst& inst) {
   });
 }
 
-// A result that is no value (None, a number fixed at export) is None. Results of a higher-order operator are flat: before
-// schema 8.7 a tuple of one is written as a list.
+// A result that is no value (None, a number fixed at export) is None. Results of a higher-order operator are flat:
+// before schema 8.7 a tuple of one is written as a list.
 Status GraphReader::results(Element element, torch::Inst& inst) {
   bool flatten = inst.target.starts_with("higher_order::");
   defining_ = true;

@@ -25,7 +25,8 @@ using Names = std::unordered_map<std::string_view, torch::ValueId>;
 // Reads graphs breadth first: values and instructions stand in the program in the order of its blocks.
 class GraphReader {
  public:
-  GraphReader(ValueReader& values, torch::Program& program) : values_(values), json_(values.json()), program_(program) {}
+  GraphReader(ValueReader& values, torch::Program& program)
+      : values_(values), json_(values.json()), program_(program) {}
 
   // The entry and all graphs nested in it.
   Status read(Element graph);

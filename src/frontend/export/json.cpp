@@ -89,7 +89,9 @@ std::optional<std::string> quote_odd_numbers(std::string_view text) {
 }
 
 Result<JsonDocument> JsonDocument::parse(std::string_view text, const std::string& file, const std::string& member) {
-  auto refuse = [&](std::string problem) { return diagnose(Kind::JsonSyntax, {{"problem", std::move(problem)}}, file, member); };
+  auto refuse = [&](std::string problem) {
+    return diagnose(Kind::JsonSyntax, {{"problem", std::move(problem)}}, file, member);
+  };
   if (text.size() > kMaxJsonBytes)
     return refuse(std::to_string(text.size()) + " bytes, at most " + std::to_string(kMaxJsonBytes) + " are read");
   JsonDocument out;
@@ -186,7 +188,8 @@ Result<bool> JsonReader::boolean(Element element) const {
 
 Result<std::pair<std::string_view, Element>> JsonReader::tagged(Element element) const {
   TRY(Object members, object(element));
-  if (members.size() != 1) return wrong("an object of " + std::to_string(members.size()) + " keys", "an object with one key, its tag");
+  if (members.size() != 1)
+    return wrong("an object of " + std::to_string(members.size()) + " keys", "an object with one key, its tag");
   auto member = *members.begin();
   return std::pair(member.key, member.value);
 }

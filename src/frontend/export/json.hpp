@@ -1,4 +1,5 @@
-// Reading JSON with a message for everything that is not as expected. Includes simdjson: for this room's .cpp files only.
+// Reading JSON with a message for everything that is not as expected. Includes simdjson: for this room's .cpp files
+// only.
 #pragma once
 
 #include <simdjson.h>
@@ -45,7 +46,9 @@ class JsonReader {
   // Stands in a field or an item until it is destroyed.
   class Scope {
    public:
-    Scope(JsonReader& reader, std::string_view key, size_t index) : reader_(reader) { reader.steps_.push_back({key, index}); }
+    Scope(JsonReader& reader, std::string_view key, size_t index) : reader_(reader) {
+      reader.steps_.push_back({key, index});
+    }
     Scope(const Scope&) = delete;
     Scope& operator=(const Scope&) = delete;
     ~Scope() { reader_.steps_.pop_back(); }

@@ -30,7 +30,8 @@ std::vector<std::string> model_names(const archive::Archive& archive) {
   return out;
 }
 
-Result<std::string> chosen_model(const archive::Archive& archive, const std::vector<std::string>& names, const LoadOptions& options) {
+Result<std::string> chosen_model(const archive::Archive& archive, const std::vector<std::string>& names,
+                                 const LoadOptions& options) {
   std::string wanted = options.model;
   if (wanted.empty()) wanted = names.size() == 1 ? names.front() : std::string(kDefaultModel);
   if (std::find(names.begin(), names.end(), wanted) != names.end()) return wanted;
@@ -50,7 +51,8 @@ Result<int64_t> read_version(Element element, JsonReader& json, torch::Program& 
     TRY(int64_t minor, json.integer_field(version, "minor"));
     program.schema_version = std::to_string(major) + "." + std::to_string(minor);
   }
-  if (major < kOldestMajor || major > kNewestMajor) return json.error(Kind::ProgramVersion, {{"got", program.schema_version}});
+  if (major < kOldestMajor || major > kNewestMajor)
+    return json.error(Kind::ProgramVersion, {{"got", program.schema_version}});
   return major;
 }
 

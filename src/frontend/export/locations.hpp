@@ -11,11 +11,11 @@
 
 namespace torchlift::frontend {
 
-inline constexpr size_t kMaxFrames = 32;        // innermost ones are kept
-inline constexpr size_t kMaxSourceText = 400;   // bytes of a source line
+inline constexpr size_t kMaxFrames = 32;       // innermost ones are kept
+inline constexpr size_t kMaxSourceText = 400;  // bytes of a source line
 
-// A Python traceback, innermost frame first. Frames of the torch library and of generated code are left out, unless nothing
-// else remains.
+// A Python traceback, innermost frame first. Frames of the torch library and of generated code are left out, unless
+// nothing else remains.
 std::vector<SourceLine> parse_stack_trace(std::string_view trace);
 
 // The last entry of `nn_module_stack`: module path and type.

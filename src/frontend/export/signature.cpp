@@ -74,7 +74,8 @@ Status SignatureReader::matches(const Operand& spec, const std::vector<Operand>&
 Status SignatureReader::input(Element element) {
   TRY(auto tagged, json_.tagged(element));
   JsonReader::Scope scope = json_.in(tagged.first);
-  auto row = std::find_if(std::begin(kInputs), std::end(kInputs), [&](const InputRow& r) { return r.tag == tagged.first; });
+  auto row =
+      std::find_if(std::begin(kInputs), std::end(kInputs), [&](const InputRow& r) { return r.tag == tagged.first; });
   if (row == std::end(kInputs)) return json_.unknown_tag(tagged.first);
   TRY(Object object, json_.object(tagged.second));
   torch::InputSpec spec;
@@ -83,9 +84,8 @@ Status SignatureReader::input(Element element) {
     TRY(spec.target, json_.text_field(object, row->target));
   }
   bool argument = row->kind == InputKind::User || row->kind == InputKind::Constant;
-  TRY(spec.argument, json_.field(object, row->kind == InputKind::Constant ? "value" : "arg", [&](Element e) {
-    return argument ? graph_.entry_argument(e) : named(e);
-  }));
+  TRY(spec.argument, json_.field(object, row->kind == InputKind::Constant ? "value" : "arg",
+                                 [&](Element e) { return argument ? graph_.entry_argument(e) : named(e); }));
   TRY(spec.persistent, json_.boolean_field(object, "persistent", true));
   if (const auto* id = spec.argument.get<torch::ValueId>()) {
     torch::Value& value = program_.values[id->at()];
@@ -100,7 +100,8 @@ Status SignatureReader::input(Element element) {
 Status SignatureReader::output(Element element) {
   TRY(auto tagged, json_.tagged(element));
   JsonReader::Scope scope = json_.in(tagged.first);
-  auto row = std::find_if(std::begin(kOutputs), std::end(kOutputs), [&](const OutputRow& r) { return r.tag == tagged.first; });
+  auto row =
+      std::find_if(std::begin(kOutputs), std::end(kOutputs), [&](const OutputRow& r) { return r.tag == tagged.first; });
   if (row == std::end(kOutputs)) return json_.unknown_tag(tagged.first);
   TRY(Object object, json_.object(tagged.second));
   torch::OutputSpec spec;
@@ -109,7 +110,8 @@ Status SignatureReader::output(Element element) {
     TRY(spec.target, json_.text_field(object, row->target));
   }
   bool argument = row->kind == OutputKind::User;
-  TRY(spec.argument, json_.field(object, "arg", [&](Element e) { return argument ? graph_.entry_argument(e) : named(e); }));
+  TRY(spec.argument,
+      json_.field(object, "arg", [&](Element e) { return argument ? graph_.entry_argument(e) : named(e); }));
   TRY_OK(matches(spec.argument, program_.entry().outputs, program_.outputs.size()));
   program_.outputs.push_back(std::move(spec));
   return Unit{};
@@ -130,9 +132,8 @@ Status SignatureReader::check_counts() const {
 Status read_signature(Element signature, GraphReader& graph, JsonReader& json, torch::Program& program) {
   SignatureReader reader(graph, json, program);
   TRY(Object object, json.object(signature));
-  TRY_OK(json.field(object, "input_specs", [&](Element specs) {
-    return json.each(specs, [&](Element spec) { return reader.input(spec); });
-  }));
+  TRY_OK(json.field(object, "input_specs",
+                    [&](Element specs) { return json.each(specs, [&](Element spec) { return reader.input(spec); }); }));
   TRY_OK(json.field(object, "output_specs", [&](Element specs) {
     return json.each(specs, [&](Element spec) { return reader.output(spec); });
   }));

@@ -1,5 +1,5 @@
-// What the inputs and outputs of the entry are, how they form the call's arguments, and the ranges of free sizes. Includes
-// simdjson.
+// What the inputs and outputs of the entry are, how they form the call's arguments, and the ranges of free sizes.
+// Includes simdjson.
 #pragma once
 
 #include "frontend/export/graph.hpp"

@@ -81,7 +81,10 @@ class ConfigStore : public TensorStore {
     return std::unique_ptr<TensorStore>(std::move(store));
   }
   ConfigStore(Archive& archive, JsonDocument document, const std::string& member, std::string folder)
-      : archive_(archive), document_(std::move(document)), json_(archive.name(), member), values_(json_, 8),
+      : archive_(archive),
+        document_(std::move(document)),
+        json_(archive.name(), member),
+        values_(json_, 8),
         folder_(std::move(folder)) {}
 
   bool contains(std::string_view name) const override { return by_name_.find(name) != by_name_.end(); }

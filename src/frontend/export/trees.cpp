@@ -10,7 +10,8 @@ using torch::TreeSpec;
 
 constexpr int kMaxTreeDepth = 64;
 
-// Keys of a context such as `["b", "a"]`, or `[factory, ["b", "a"]]` of a defaultdict. Empty where it is something else.
+// Keys of a context such as `["b", "a"]`, or `[factory, ["b", "a"]]` of a defaultdict. Empty where it is something
+// else.
 std::vector<std::string> context_keys(std::string_view context, bool in_second_place) {
   simdjson::dom::parser parser;
   Element root;
@@ -61,7 +62,8 @@ std::vector<std::string> TreeReader::keys_of(const TreeSpec& spec) const {
 }
 
 Result<TreeSpec> TreeReader::tree(Element element, int depth) {
-  if (depth >= kMaxTreeDepth) return json_.wrong("a tree that is deeper", "at most " + std::to_string(kMaxTreeDepth) + " levels");
+  if (depth >= kMaxTreeDepth)
+    return json_.wrong("a tree that is deeper", "at most " + std::to_string(kMaxTreeDepth) + " levels");
   TRY(Object object, json_.object(element));
   TreeSpec out;
   TRY_OK(json_.optional_field(object, "type", [&](Element type) -> Status {

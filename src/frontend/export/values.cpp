@@ -41,7 +41,8 @@ Result<torch::Layout> ValueReader::layout(Element element) {
   constexpr std::array kLayouts{Layout::SparseCoo, Layout::SparseCsr, Layout::SparseCsc, Layout::SparseBsr,
                                 Layout::SparseBsc, Layout::Mkldnn,    Layout::Strided};  // from 1
   TRY(int64_t number, json_.integer(element));
-  if (number < 1 || number > static_cast<int64_t>(kLayouts.size())) return json_.wrong(element, "the number of a layout");
+  if (number < 1 || number > static_cast<int64_t>(kLayouts.size()))
+    return json_.wrong(element, "the number of a layout");
   return kLayouts[static_cast<size_t>(number - 1)];
 }
 
@@ -166,8 +167,9 @@ Result<torch::TensorMeta> ValueReader::tensor_meta(Element element) {
   TRY_OK(std::move(rest));
   TRY(out.requires_grad, json_.boolean_field(object, "requires_grad", false));
   if (!out.strides.empty() && out.strides.size() != out.sizes.size())
-    return json_.wrong(std::to_string(out.strides.size()) + " strides for " + std::to_string(out.sizes.size()) + " sizes",
-                       "as many of both");
+    return json_.wrong(
+        std::to_string(out.strides.size()) + " strides for " + std::to_string(out.sizes.size()) + " sizes",
+        "as many of both");
   return out;
 }
 

@@ -13,7 +13,8 @@ using torch::InputKind;
 using torch::InputSpec;
 
 std::string type_text(DType dtype, const std::vector<int64_t>& sizes) {
-  return std::string(info(dtype).short_name) + "[" + join(sizes, ",", [](int64_t size) { return std::to_string(size); }) + "]";
+  return std::string(info(dtype).short_name) + "[" +
+         join(sizes, ",", [](int64_t size) { return std::to_string(size); }) + "]";
 }
 
 // The sizes that the program declares, where they are all plain numbers.
@@ -74,7 +75,8 @@ Status WeightReader::matches_program(const InputSpec& input, const TensorRecord&
 // Parameters and persistent buffers are weights, the others constants; each is looked for in both places.
 Result<torch::WeightId> WeightReader::weight(const InputSpec& input) {
   if (auto known = by_name_.find(input.target); known != by_name_.end()) return known->second;
-  bool constant_first = input.kind == InputKind::TensorConstant || (input.kind == InputKind::Buffer && !input.persistent);
+  bool constant_first =
+      input.kind == InputKind::TensorConstant || (input.kind == InputKind::Buffer && !input.persistent);
   TensorStore* store = constant_first ? &constants_ : &weights_;
   if (!store->contains(input.target)) store = constant_first ? &weights_ : &constants_;
   if (!store->contains(input.target))
@@ -123,7 +125,8 @@ Result<std::vector<archive::Record>> read_weights(archive::Archive& archive, tor
   for (const std::string& name : used_objects(program))
     problems.push_back(diagnose(Kind::CustomObject, {{"name", printable(name)}}, archive.name()));
   for (InputSpec& input : program.inputs) {
-    if (input.kind != InputKind::Parameter && input.kind != InputKind::Buffer && input.kind != InputKind::TensorConstant)
+    if (input.kind != InputKind::Parameter && input.kind != InputKind::Buffer &&
+        input.kind != InputKind::TensorConstant)
       continue;
     Result<torch::WeightId> weight = reader.weight(input);
     if (weight) {

@@ -24,12 +24,13 @@ class TensorStore {
   virtual Result<archive::TensorRecord> tensor(std::string_view name) = 0;
 };
 
-// Of the weights and of the constants of a model, in whichever layout each has. An archive without the member has an empty
-// store.
+// Of the weights and of the constants of a model, in whichever layout each has. An archive without the member has an
+// empty store.
 Result<std::unique_ptr<TensorStore>> open_weights(archive::Archive& archive, const std::string& model);
 Result<std::unique_ptr<TensorStore>> open_constants(archive::Archive& archive, const std::string& model);
 
-// Fills program.weights and the inputs' WeightIds; returns the records by RecordId. Lists every tensor that cannot be had.
+// Fills program.weights and the inputs' WeightIds; returns the records by RecordId. Lists every tensor that cannot be
+// had.
 Result<std::vector<archive::Record>> read_weights(archive::Archive& archive, torch::Program& program);
 
 }  // namespace torchlift::frontend
