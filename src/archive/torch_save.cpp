@@ -1,5 +1,6 @@
 #include "archive/torch_save.hpp"
 
+#include <algorithm>
 #include <unordered_map>
 
 #include "archive/recognise.hpp"
@@ -29,9 +30,7 @@ std::optional<int64_t> dense_bytes(const TensorRecord& tensor) {
 }
 
 bool has_no_elements(const TensorRecord& tensor) {
-  for (int64_t size : tensor.sizes)
-    if (size == 0) return true;
-  return false;
+  return std::find(tensor.sizes.begin(), tensor.sizes.end(), 0) != tensor.sizes.end();
 }
 
 Diagnostic bad_layout(const TensorRecord& tensor, std::string_view name, std::string what) {

@@ -93,7 +93,7 @@ class Unpickler {
   Result<std::vector<PickleId>> pop_to_mark();
   Result<PickleId> tuple_of(size_t count);
 
-  Status integer(ByteView little_endian);
+  Status integer(ByteView digits);  // little-endian
   Status real();
   Status text(size_t width);
   Status raw(size_t width);
