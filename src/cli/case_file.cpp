@@ -12,18 +12,15 @@ namespace {
 
 using bundle::TensorType;
 
-// in.2 before in.10.
-struct KeyOrder {
-  static std::tuple<std::string_view, long, std::string_view> parts(std::string_view key) {
-    size_t point = std::min(key.find('.'), key.size());
-    std::string_view tail = point < key.size() ? key.substr(point + 1) : "";
-    long number = -1;
-    auto [end, error] = std::from_chars(tail.data(), tail.data() + tail.size(), number);
-    if (error != std::errc() || end != tail.data() + tail.size()) return {key.substr(0, point), -1, tail};
-    return {key.substr(0, point), number, ""};
-  }
-  bool operator()(std::string_view a, std::string_view b) const { return parts(a) < parts(b); }
-};
+// "in" and 10 of in.10; "mut" and -1 of mut.steps; and the key itself, so that different keys differ.
+std::tuple<std::string_view, long, std::string_view> parts_of(std::string_view key) {
+  size_t point = std::min(key.find('.'), key.size());
+  std::string_view tail = point < key.size() ? key.substr(point + 1) : "";
+  long number = -1;
+  if (tail.find_first_not_of("0123456789") == std::string_view::npos)
+    std::from_chars(tail.data(), tail.data() + tail.size(), number);
+  return {key.substr(0, point), number, key};
+}
 
 std::optional<std::string> take(std::map<std::string, std::string>& metadata, const std::string& key) {
   auto found = metadata.find(key);
@@ -92,6 +89,8 @@ bool same_constant(const bundle::Constant& got, const bundle::Constant& expected
 }
 
 }  // namespace
+
+bool KeyOrder::operator()(std::string_view a, std::string_view b) const { return parts_of(a) < parts_of(b); }
 
 std::string text_of(const LeafValue& value) {
   if (auto* tensor = std::get_if<run::HostTensor>(&value)) return bundle::text_of(tensor->type());
@@ -165,8 +164,8 @@ Result<std::vector<run::HostTensor>> arguments_of(const bundle::Program& program
   return out;
 }
 
-std::map<std::string, LeafValue> answer_of(const bundle::Program& program, std::span<const run::HostTensor> results) {
-  std::map<std::string, LeafValue> out;
+LeafValues answer_of(const bundle::Program& program, std::span<const run::HostTensor> results) {
+  LeafValues out;
   for (size_t k = 0; k < program.outputs.size(); ++k) {
     auto& leaf = program.outputs[k];
     out.emplace("out." + std::to_string(k), leaf.tensor ? LeafValue(results[*leaf.tensor]) : LeafValue(leaf.constant));
@@ -182,19 +181,15 @@ std::map<std::string, LeafValue> answer_of(const bundle::Program& program, std::
   return out;
 }
 
-Status write_answer(const std::string& path, const std::map<std::string, LeafValue>& answer) {
+Status write_answer(const std::string& path, const LeafValues& answer) {
   if (is_npy(path)) {
     auto* tensor = answer.size() == 1 ? std::get_if<run::HostTensor>(&answer.begin()->second) : nullptr;
     if (!tensor) return diagnose(Kind::OutputFormat, {{"count", static_cast<int64_t>(answer.size())}}, path);
     return archive::write_npy(path, tensor->type().dtype, tensor->type().shape, tensor->bytes());
   }
-  std::vector<std::string> keys;
-  for (auto& entry : answer) keys.push_back(entry.first);
-  std::sort(keys.begin(), keys.end(), KeyOrder());
   std::vector<archive::SafetensorsData> tensors;
   bundle::NamedConstants constants, pairs;
-  for (auto& key : keys) {
-    auto& value = answer.at(key);
+  for (auto& [key, value] : answer) {
     auto* tensor = std::get_if<run::HostTensor>(&value);
     if (!tensor) {
       constants.emplace_back(key, std::get<bundle::Constant>(value));

@@ -6,6 +6,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -21,9 +22,15 @@ using LeafValue = std::variant<run::HostTensor, bundle::Constant>;
 
 std::string text_of(const LeafValue& value);  // "f32[2,3]", "5"
 
+// in.2 before in.10.
+struct KeyOrder {
+  bool operator()(std::string_view a, std::string_view b) const;
+};
+using LeafValues = std::map<std::string, LeafValue, KeyOrder>;
+
 // Everything in a case file by key, its files kept open: tensors are views into them.
 struct CaseFile {
-  std::map<std::string, LeafValue> values;
+  LeafValues values;
   std::map<std::string, std::string> metadata;  // but for `values` and `complex`
   std::vector<std::shared_ptr<const void>> files;
 };
@@ -41,8 +48,8 @@ Result<std::vector<LeafValue>> leaves_of(const CaseFile& inputs, const std::vect
 Result<std::vector<run::HostTensor>> arguments_of(const bundle::Program& program, const std::vector<LeafValue>& leaves);
 
 // What the call answered, by the keys of the convention.
-std::map<std::string, LeafValue> answer_of(const bundle::Program& program, std::span<const run::HostTensor> results);
+LeafValues answer_of(const bundle::Program& program, std::span<const run::HostTensor> results);
 
-Status write_answer(const std::string& path, const std::map<std::string, LeafValue>& answer);
+Status write_answer(const std::string& path, const LeafValues& answer);
 
 }  // namespace torchlift::cli

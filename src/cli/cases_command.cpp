@@ -32,9 +32,10 @@ Status run_step(const std::string& inputs_file, const std::string& out, std::opt
   if (!model) {
     TRY(model, LoadedModel::open(program, {}));
   }
+  TRY(auto arguments, model->prepare(inputs, {inputs_file}, seconds));
   TRY(auto* client, context.client());
   TRY(auto* programs, context.programs());
-  TRY(auto answer, model->call(inputs, {inputs_file}, *client, *programs, seconds));
+  TRY(auto answer, model->call(arguments, *client, *programs, seconds));
   return write_answer(out + "/" + run::case_name(inputs_file) + ".safetensors", answer);
 }
 

@@ -1,4 +1,4 @@
-// Whether an answer is right: the rules of case files (docs/cases.md). Same keys, dtypes and shapes exactly; values within
+// Whether an answer is right: the rules of case files (tools/corpus/README.md). Same keys, dtypes and shapes exactly; values within
 // the tolerance of the file, or of the dtype.
 #pragma once
 
@@ -17,7 +17,9 @@ struct Comparison {
   double difference = 0;   // the largest, absolute; of numbers
 };
 
+bool expects_something(const CaseFile& expected);
+
 // One for each expected `out.`, `mut.` and `mutin.`, and one for each answered `out.` that is not expected.
-Result<std::vector<Comparison>> compare(const CaseFile& expected, const std::map<std::string, LeafValue>& answer, const std::string& path);
+Result<std::vector<Comparison>> compare(const CaseFile& expected, const LeafValues& answer, const std::string& path);
 
 }  // namespace torchlift::cli

@@ -155,8 +155,8 @@ Status LoadedModel::make_residents(const Lifted& lifted) {
     TRY(bound, bundle::bind(lifted.program, *weights_));
   } else if (!checked_) {
     TRY_OK(check_records(lifted.weights, options_.strict, notes_));
-    checked_ = true;
   }
+  checked_ = true;
   for (size_t i = 0; i < lifted.weights.size(); ++i) {
     auto& weight = lifted.weights[i];
     bundle::TensorType type{weight.dtype, weight.sizes};
@@ -174,35 +174,41 @@ Status LoadedModel::make_residents(const Lifted& lifted) {
   return Unit{};
 }
 
-// Specialises the program and lays out its weights; returns the text.
-Result<std::string> LoadedModel::lift(const std::vector<lower::Binding>& sizes) {
+// Specialises the program and lays out its weights.
+Status LoadedModel::lift(const std::vector<lower::Binding>& sizes) {
   TRY_OK(keep_state());
+  program_.reset();
   TRY(auto lifted, file_.lift(sizes, options_));
+  if (!checked_) notes_ = lifted.notes;
   TRY_OK(make_residents(lifted));
-  if (!program_) notes_.insert(notes_.end(), lifted.notes.begin(), lifted.notes.end());
   program_ = std::move(lifted.program);
-  return std::move(lifted.text);
+  text_ = std::move(lifted.text);
+  return Unit{};
 }
 
-Result<Answer> LoadedModel::call(const CaseFile& inputs, const std::vector<std::string>& files, const pjrt::Client& client,
-                                 run::ProgramCache& programs, run::Seconds& seconds) {
+Result<std::vector<run::HostTensor>> LoadedModel::prepare(const CaseFile& inputs, const std::vector<std::string>& files,
+                                                          run::Seconds& seconds) {
   Stopwatch watch;
   std::vector<bundle::Leaf> all = leaves();
   TRY(auto values, leaves_of(inputs, all, files));
-  std::string text;
-  bool is_new = !session_ || sizes_ != shapes_of(values);
-  if (is_new) {
+  if (!program_ || sizes_ != shapes_of(values)) {
     std::vector<lower::Binding> sizes = sizes_of(all, values);
     TRY(auto requested, parse_dims(options_.dims));
     sizes.insert(sizes.end(), requested.front().bindings.begin(), requested.front().bindings.end());
-    TRY(text, lift(sizes));
+    TRY_OK(lift(sizes));
     sizes_ = shapes_of(values);
   }
   fill_constants(values, program_->inputs);
-  TRY(auto arguments, arguments_of(*program_, values));
+  auto arguments = arguments_of(*program_, values);
   seconds.import += watch.lap();
-  if (is_new) {
-    TRY(auto* executable, programs.get(text));
+  return arguments;
+}
+
+Result<LeafValues> LoadedModel::call(std::span<const run::HostTensor> arguments, const pjrt::Client& client, run::ProgramCache& programs,
+                                     run::Seconds& seconds) {
+  Stopwatch watch;
+  if (!session_) {
+    TRY(auto* executable, programs.get(text_));
     TRY(session_, run::Session::create(client, *executable, *program_, residents_));
     seconds.compile += watch.lap();
   }
@@ -213,17 +219,15 @@ Result<Answer> LoadedModel::call(const CaseFile& inputs, const std::vector<std::
 
 Result<Execution> execute(const RunOptions& options, const CaseFile& inputs) {
   if (is_directory(options.model)) return execute_bundle(options, inputs);
-  TRY(auto model, LoadedModel::open(options.model, options.lift, options.weights));
+  Execution out;
+  TRY(auto opened, LoadedModel::open(options.model, options.lift, options.weights));
+  TRY(auto arguments, opened.prepare(inputs, options.inputs, out.seconds));
   TRY(auto client, make_client(options.plugin));
   run::ProgramCache programs(client);
-  Execution out;
-  {
-    // The session goes before the programs and the client.
-    LoadedModel loaded = std::move(model);
-    TRY(out.answer, loaded.call(inputs, options.inputs, client, programs, out.seconds));
-    out.program = loaded.program();
-    out.notes = loaded.notes();
-  }
+  LoadedModel model = std::move(opened);  // its session goes before the programs and the client
+  TRY(out.answer, model.call(arguments, client, programs, out.seconds));
+  out.program = model.program();
+  out.notes = model.notes();
   return out;
 }
 

@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -18,17 +19,18 @@
 
 namespace torchlift::cli {
 
-using Answer = std::map<std::string, LeafValue>;
-
 // A model file whose state stays between calls, also when the sizes of the inputs change.
 class LoadedModel {
  public:
   // `weights`: a safetensors file in place of the model's own weights, where not empty.
   static Result<LoadedModel> open(const std::string& path, const LiftOptions& options, const std::string& weights = "");
 
-  // Imports and compiles what is new for these inputs; adds to `seconds`.
-  Result<Answer> call(const CaseFile& inputs, const std::vector<std::string>& files, const pjrt::Client& client,
-                      run::ProgramCache& programs, run::Seconds& seconds);
+  // A call in two parts, so that what is wrong with the inputs is said before a device is asked for. Each adds to `seconds`.
+  // The arguments of the program for these inputs; it is imported anew if their sizes are other than before.
+  Result<std::vector<run::HostTensor>> prepare(const CaseFile& inputs, const std::vector<std::string>& files, run::Seconds& seconds);
+  // Compiles what is new, and runs. The client and the programs outlive the model.
+  Result<LeafValues> call(std::span<const run::HostTensor> arguments, const pjrt::Client& client, run::ProgramCache& programs,
+                          run::Seconds& seconds);
 
   const std::vector<Diagnostic>& notes() const { return notes_; }
   const bundle::Program& program() const { return *program_; }  // of the last call
@@ -37,7 +39,7 @@ class LoadedModel {
   LoadedModel(ModelFile file, LiftOptions options) : file_(std::move(file)), options_(std::move(options)) {}
   std::vector<bundle::Leaf> leaves() const;
   std::vector<lower::Binding> sizes_of(const std::vector<bundle::Leaf>& leaves, const std::vector<LeafValue>& values) const;
-  Result<std::string> lift(const std::vector<lower::Binding>& sizes);
+  Status lift(const std::vector<lower::Binding>& sizes);
   Status make_residents(const Lifted& lifted);
   Status keep_state();
 
@@ -45,6 +47,7 @@ class LoadedModel {
   LiftOptions options_;
   std::optional<archive::SafetensorsFile> weights_;
   std::optional<bundle::Program> program_;
+  std::string text_;                              // of the program
   std::vector<run::HostTensor> residents_;        // what the session points to
   std::map<std::string, run::HostTensor> state_;  // written by calls with other sizes
   std::vector<std::vector<int64_t>> sizes_;       // of the inputs that the session is for
@@ -55,7 +58,7 @@ class LoadedModel {
 
 // One call of a model file or a bundle, with everything that it needs made and dropped.
 struct Execution {
-  Answer answer;
+  LeafValues answer;
   run::Seconds seconds;
   bundle::Program program;
   std::vector<Diagnostic> notes;

@@ -1,4 +1,4 @@
-// Runs recorded cases (docs/cases.md) through `torchlift run-cases` and compares the answers with what PyTorch gave.
+// Runs recorded cases (tools/corpus/README.md) through `torchlift run-cases` and compares the answers with what PyTorch gave.
 //
 //   judge TORCHLIFT FOLDER SCRATCH [--known FILE] [--jobs N]
 //
