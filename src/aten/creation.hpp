@@ -8,6 +8,7 @@ namespace torchlift::aten {
 // start + i * step for i below count. Floats are computed so that they round once.
 Value number_run(Lower& l, DType dtype, const Scalar& start, const Scalar& step, const Dim& count);
 
+Tensor linspace(Lower& l, Operand start, Operand end, int64_t steps, TensorOptions options);
 Tensor zeros(Lower& l, Dims size, TensorOptions options);
 Tensor full(Lower& l, Dims size, Scalar fill_value, TensorOptions options);
 

@@ -114,7 +114,7 @@ BagResults bag(Lower& l, const BagArguments& a) {
   Value valid = along_axis(l, counted, 0, grid);
   Value sizes = gather_bags(l, l.full({bag_count}, DType::Int64, 0), bags, l.convert(counted, DType::Int64), Reducer::Add);
 
-  Reducer reducer = a.mode == BagMode::Max ? Reducer::Maximum : Reducer::Add;
+  Reducer reducer = a.mode == BagMode::Max ? Reducer::MaximumNan : Reducer::Add;
   Value neutral = l.hlo.broadcast_in_dim(l.hlo.identity(reducer, wide), grid, {});
   Value init = l.hlo.broadcast_in_dim(l.hlo.identity(reducer, wide), result, {});
   Value output = gather_bags(l, init, bags, l.hlo.select(valid, rows, neutral), reducer);

@@ -233,7 +233,7 @@ Tensor linalg_matrix_norm(Lower& l, Tensor self, Scalar ord, std::vector<int64_t
   int64_t summed = size == 1 ? axes->rows : axes->columns;
   int64_t other = size == 1 ? axes->columns : axes->rows;
   Value sums = l.hlo.reduce(magnitude(l, self, dtype), {summed}, Reducer::Add);
-  Value norm = l.hlo.reduce(sums, {other > summed ? other - 1 : other}, order > 0 ? Reducer::Maximum : Reducer::Minimum);
+  Value norm = l.hlo.reduce(sums, {other > summed ? other - 1 : other}, order > 0 ? Reducer::MaximumNan : Reducer::MinimumNan);
   norm = with_kept_axes(l, norm, self.shape(), *axes, keepdim);
   return l.make(l.convert(norm, real_of(dtype.value_or(self.dtype()))));
 }

@@ -90,8 +90,9 @@ inline Formula atan2(Formula y, Formula x) { return y.with(y.hlo().atan2(y, x));
 inline Formula fmod(Formula x, Formula y) { return x.with(x.hlo().remainder(x, y)); }
 inline Formula pow(Formula x, Formula y) { return x.with(x.hlo().power(x, y)); }
 // NaN wins, as in PyTorch.
-inline Formula max(Formula x, Formula y) { return x.with(x.hlo().maximum(x, y)); }
-inline Formula min(Formula x, Formula y) { return x.with(x.hlo().minimum(x, y)); }
+// NaN wins.
+inline Formula max(Formula x, Formula y) { return x.with(x.hlo().maximum_nan(x, y)); }
+inline Formula min(Formula x, Formula y) { return x.with(x.hlo().minimum_nan(x, y)); }
 inline Formula max(Formula x, double y) { return max(x, x.like(y)); }
 inline Formula min(Formula x, double y) { return min(x, x.like(y)); }
 inline Formula pow(Formula x, double y) { return pow(x, x.like(y)); }

@@ -133,10 +133,10 @@ Value solve_factored(Lower& l, const Factors& f, Value b) {
 
 Value diagonal(Lower& l, const Factors& f) {
   const Dims s = l.type(f.lu).dims;
-  Dim n = s[2];
+  Dim n = min(s[1], s[2]);
   if (n == Dim(0)) return l.full({s[0], Dim(0)}, l.type(f.lu).dtype, 0);
-  Value flat = l.hlo.reshape(f.lu, {s[0], n * n});
-  return slice_axis(l, flat, 1, 0, (n - Dim(1)) * (n + Dim(1)) + Dim(1), l.pin(n) + 1);
+  Value flat = l.hlo.reshape(f.lu, {s[0], s[1] * s[2]});
+  return slice_axis(l, flat, 1, 0, (n - Dim(1)) * (s[2] + Dim(1)) + Dim(1), l.pin(s[2]) + 1);
 }
 
 // 1 or -1 for each matrix: the sign of the permutation.
@@ -200,7 +200,7 @@ Tensor linalg_inv(Lower& l, Tensor A) {
 Value singular_column(Lower& l, const Factors& f) {
   Value d = diagonal(l, f);
   if (!d.has_value()) return {};
-  const Dims s = l.type(d).dims;
+  const Dims s = l.type(d).dims;  // [batch, columns]
   Value number = l.hlo.iota({DType::Int32, s}, 1);
   Value zero = l.hlo.compare(d, l.full_like(d, 0), ComparisonDirection::Eq);
   Value counted = l.hlo.select(zero, l.hlo.add(number, l.full_like(number, 1)), l.full_like(number, l.highest(DType::Int32)));
@@ -269,6 +269,14 @@ std::tuple<Tensor, Tensor> linalg_lu_factor(Lower& l, Tensor A, bool pivot) {
           make_shaped(l, l.convert(f->pivots, DType::Int32), with(f->batch, {min(A.dim(-2), A.dim(-1))}))};
 }
 
+std::tuple<Tensor, Tensor, Tensor> linalg_lu_factor_ex(Lower& l, Tensor A, bool pivot, bool) {
+  auto [lu, pivots] = linalg_lu_factor(l, A, pivot);
+  if (lu.is_poison()) return {};
+  auto f = factor(l, A);
+  if (!f) return {};
+  return {lu, pivots, make_shaped(l, singular_column(l, *f), f->batch)};
+}
+
 // Zero outside of one triangle; ones on the diagonal of L.
 Value triangle_of(Lower& l, Value lu, bool lower) {
   const Dims s = l.type(lu).dims;
@@ -309,6 +317,7 @@ std::span<const Row> lu_ops() {
       op<linalg_inv_ex>("linalg_inv_ex", kFloat32),
       op<linalg_lu>("linalg_lu"),
       op<linalg_lu_factor>("linalg_lu_factor"),
+      op<linalg_lu_factor_ex>("linalg_lu_factor_ex"),
       op<linalg_slogdet>("linalg_slogdet"),
       op<linalg_solve>("linalg_solve", kFloat32),
       op<linalg_solve_ex>("linalg_solve_ex", kFloat32),

@@ -255,9 +255,6 @@ Optional<Axes> normalised_axes(Lower& l, Tensor input, const Dims& normalized_sh
   return axes;
 }
 
-// PyTorch keeps the statistics of mixed precision in the dtype of the weights.
-DType statistics_type(Tensor input, const Optional<Tensor>& weight) { return weight ? weight->dtype() : input.dtype(); }
-
 }  // namespace
 
 // (input - mean) / sqrt(variance + eps) * weight + bias over the last dimensions, with mean and 1 / sqrt(variance + eps).
@@ -276,7 +273,7 @@ Statistics native_layer_norm(Lower& l, Tensor input, Dims normalized_shape, Opti
   if (weight) result = result * Formula(l, l.read(*weight, compute, shape));
   if (bias) result = result + Formula(l, l.read(*bias, compute, shape));
   Dims kept = reduced_shape(shape, *axes, true);
-  auto statistic = [&](Value v) { return l.make(l.hlo.reshape(l.convert(v, statistics_type(input, weight)), kept)); };
+  auto statistic = [&](Value v) { return l.make(l.hlo.reshape(l.convert(v, input.dtype()), kept)); };
   return {l.make(l.convert(result, input.dtype())), statistic(m.mean), statistic(inverse)};
 }
 
@@ -327,7 +324,7 @@ Statistics normalise_groups(Lower& l, Tensor input, Dim groups, Optional<Tensor>
   Formula result(l, l.hlo.reshape((x - back(m.mean)) * back(inverse), shape));
   if (weight) result = result * by_channel(l, l.read(*weight, compute), shape);
   if (bias) result = result + by_channel(l, l.read(*bias, compute), shape);
-  auto statistic = [&](Value v) { return l.make(l.convert(v, statistics_type(input, weight))); };
+  auto statistic = [&](Value v) { return l.make(l.convert(v, input.dtype())); };
   return {l.make_elementwise(l.convert(result, input.dtype()), std::array{input}), statistic(m.mean), statistic(inverse)};
 }
 

@@ -117,7 +117,7 @@ Tensor max_pool(Lower& l, Tensor self, std::vector<int64_t> kernel_size, std::ve
   auto w = pool_window(l, self, kSpatial, {kernel_size, stride, padding, dilation, ceil_mode});
   if (!w) return {};
   Value x = l.read(self);
-  return make_pooled(l, l.hlo.reduce_window(x, window_over(l.type(x).rank(), *w), Reducer::Maximum), self);
+  return make_pooled(l, l.hlo.reduce_window(x, window_over(l.type(x).rank(), *w), Reducer::MaximumNan), self);
 }
 
 // Also where each maximum stands, counted in the pooled axes of the input.

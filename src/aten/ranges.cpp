@@ -111,11 +111,15 @@ bool expect_ends(Lower& l, const Tensor& start, const Tensor& end, int64_t steps
   return false;
 }
 
+}  // namespace
+
 Tensor linspace(Lower& l, Operand start, Operand end, int64_t steps, TensorOptions options) {
   if (!expect_ends(l, start, end, steps)) return {};
   DType dtype = space_dtype(start, end, options);
   return l.make(l.convert(space(l, start, end, steps, dtype), dtype));
 }
+
+namespace {
 
 // base to the power of linspace
 Tensor logspace(Lower& l, Operand start, Operand end, int64_t steps, double base, TensorOptions options) {

@@ -1,4 +1,4 @@
-// Running sums, products, extremes; differences; trapezoid rule; histograms of a fixed number of bins.
+// Running sums, products, extremes; differences; trapezoid rule.
 #include "aten/scan.hpp"
 
 #include <array>
@@ -49,6 +49,20 @@ namespace {
 
 Tensor cumprod(Lower& l, Tensor self, int64_t dim, Optional<DType> dtype) {
   return cumulative(l, self, dim, dtype, Reducer::Multiply);
+}
+
+// Powers 0 to N - 1 of every element along a new last axis.
+Tensor linalg_vander(Lower& l, Tensor x, Optional<Dim> N) {
+  if (x.is_poison()) return {};
+  if (x.rank() == 0) return l.wrong("expected at least 1-D x, got " + describe(x));
+  Dim powers = N.value_or(x.dim(-1));
+  if (powers < Dim(1)) return l.wrong("linalg_vander with N " + powers.text());
+  Dims one = x.shape(), factors = x.shape();
+  one.push_back(1);
+  factors.push_back(powers - 1);
+  Tensor ones = l.make(l.full(one, is_integral(x.dtype()) ? DType::Int64 : x.dtype(), 1));
+  if (powers == Dim(1)) return ones;
+  return cat(l, {ones, cumprod(l, expand(l, unsqueeze(l, x, -1), factors, false), -1, {})}, -1);
 }
 
 // A scan by doubling: after a step of d every element combines 2 d elements. fn(earlier, later) is associative and works
@@ -209,55 +223,8 @@ Tensor cumulative_trapezoid_dx(Lower& l, Tensor y, Scalar dx, int64_t dim) {
   return cumsum(l, areas(l, y, l.wrap(Scalar(dx.to_double() / 2)), *axis), *axis, {});
 }
 
-// ---- histograms
-
-constexpr int64_t kMaxBins = 1 << 24;
-
-// How many elements lie in each of `bins` equal bins from min to max, the last one closed; others are left out. With
-// min = max the range is that of the elements.
-Tensor histc(Lower& l, Tensor self, int64_t bins, Scalar min, Scalar max) {
-  if (self.is_poison()) return {};
-  if (bins < 1 || bins > kMaxBins) return l.wrong("histc with " + std::to_string(bins) + " bins");
-  if (!is_float(self.dtype())) return l.unsupported("self", describe(self), "histc on CPU takes floats");
-  if (min.to_double() > max.to_double()) return l.wrong("histc from " + min.text() + " to " + max.text());
-  DType dtype = self.dtype();
-  Value x = l.hlo.reshape(l.read(self), {self.numel()});
-  Value low = l.constant(dtype, min), high = l.constant(dtype, max);
-  if (min.to_double() == max.to_double() && !self.is_empty()) {
-    low = l.hlo.reduce(x, {0}, Reducer::Minimum);
-    high = l.hlo.reduce(x, {0}, Reducer::Maximum);
-  }
-  Value same = l.hlo.compare(low, high, ComparisonDirection::Eq), one = l.constant(dtype, 1);
-  low = l.hlo.select(same, l.hlo.subtract(low, one), low);
-  high = l.hlo.select(same, l.hlo.add(high, one), high);
-  Dims shape{self.numel()};
-  auto spread = [&](Value v) { return l.broadcast_to(v, shape); };
-  Value inside = l.hlo.and_(l.hlo.compare(x, spread(low), ComparisonDirection::Ge),
-                            l.hlo.compare(x, spread(high), ComparisonDirection::Le));
-  Value scaled = l.hlo.divide(l.hlo.multiply(l.hlo.subtract(x, spread(low)), l.full_like(x, Scalar(bins))),
-                              spread(l.hlo.subtract(high, low)));
-  Value place = l.convert(l.hlo.select(inside, scaled, l.full_like(x, 0)), DType::Int64);
-  place = l.hlo.minimum(place, l.full_like(place, Scalar(bins - 1)));
-  stablehlo::Scatter s{};
-  s.inserted_window_dims = {0};
-  s.scatter_dims_to_operand_dims = {0};
-  s.index_vector_dim = 1;
-  Value counts = l.full({Dim(bins)}, dtype, 0);
-  return l.make(l.hlo.scatter(counts, place, l.hlo.convert(inside, dtype), s, Reducer::Add));
-}
-
-Tensor bincount(Lower& l, Tensor, Optional<Tensor>, Dim) {
-  return l.refuse(Kind::DataDependent, {{"what", std::string("the size of bincount's result")},
-                                        {"advice", std::string("use zeros(n).scatter_add(0, x, ones) with a known n")}});
-}
-
-}  // namespace
-
-namespace {
-
 std::span<const Row> running_ops() {
   static constexpr Row rows[] = {
-      op<bincount>("bincount"),
       op<cumulative_extreme<ComparisonDirection::Ge>>("cummax"),
       op<cumulative_extreme<ComparisonDirection::Le>>("cummin"),
       op<cumprod>("cumprod"),
@@ -265,7 +232,7 @@ std::span<const Row> running_ops() {
       op<cumulative_trapezoid_dx>("cumulative_trapezoid.dx"),
       op<cumulative_trapezoid_x>("cumulative_trapezoid.x"),
       op<diff>("diff"),
-      op<histc>("histc"),
+      op<linalg_vander>("linalg_vander"),
       op<logcumsumexp>("logcumsumexp"),
       op<trapezoid_dx>("trapezoid.dx"),
       op<trapezoid_x>("trapezoid.x"),
@@ -280,7 +247,7 @@ std::span<const Row> running_ops() {
 std::span<const Row> scan_ops() {
   static const std::vector<Row> rows = [] {
     std::vector<Row> all;
-    for (std::span<const Row> part : {running_ops(), gradient_ops()}) all.insert(all.end(), part.begin(), part.end());
+    for (std::span<const Row> part : {running_ops(), gradient_ops(), histogram_ops()}) all.insert(all.end(), part.begin(), part.end());
     return all;
   }();
   return rows;

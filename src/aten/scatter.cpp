@@ -10,8 +10,8 @@ namespace {
 std::optional<Reducer> reducer_of(Lower& l, const std::string& reduce) {
   if (reduce == "sum" || reduce == "mean" || reduce == "add") return Reducer::Add;
   if (reduce == "prod" || reduce == "multiply") return Reducer::Multiply;
-  if (reduce == "amax") return Reducer::Maximum;
-  if (reduce == "amin") return Reducer::Minimum;
+  if (reduce == "amax") return Reducer::MaximumNan;
+  if (reduce == "amin") return Reducer::MinimumNan;
   l.unsupported("reduce", "'" + reduce + "'");
   return std::nullopt;
 }

@@ -7,6 +7,7 @@
 #include "aten/families.hpp"
 #include "aten/indexing.hpp"
 #include "aten/shaping.hpp"
+#include "aten/sorting.hpp"
 
 namespace torchlift::aten {
 namespace {
@@ -255,9 +256,9 @@ Tensor quantile_scalar(Lower& l, Tensor self, double q, Optional<int64_t> dim, b
 
 // ---- searching
 
-// How many elements of each sorted line lie before the value, by the same halving as PyTorch: equal elements count if `right`.
-// sequence: [lines.., n] or [n]; values: [lines.., m] or anything; the result has the values' shape.
-Value search(Lower& l, Value sequence, Value values, bool right) {
+}  // namespace
+
+Value search_sorted(Lower& l, Value sequence, Value values, bool right) {
   Dims shape = l.type(values).dims, lines = l.type(sequence).dims;
   if (lines.empty()) return {};
   Dim n = lines.back();
@@ -285,6 +286,8 @@ Value search(Lower& l, Value sequence, Value values, bool right) {
   return low;
 }
 
+namespace {
+
 Tensor searchsorted(Lower& l, Tensor sorted_sequence, Operand self, bool out_int32, bool right, Optional<std::string> side,
                     Optional<Tensor> sorter) {
   if (sorted_sequence.is_poison() || self.is_poison()) return {};
@@ -297,7 +300,7 @@ Tensor searchsorted(Lower& l, Tensor sorted_sequence, Operand self, bool out_int
   if (!fits) return l.wrong("searchsorted of " + describe(self) + " in " + describe(sorted_sequence));
   DType dtype = self.is_wrapped_number() ? lower::result_type(std::array<Tensor, 2>{sorted_sequence, self})
                                          : lower::promote_types(sorted_sequence.dtype(), self.dtype());
-  Value places = search(l, l.read(sorted_sequence, dtype), l.read(self, dtype), right || side == "right");
+  Value places = search_sorted(l, l.read(sorted_sequence, dtype), l.read(self, dtype), right || side == "right");
   return l.make(out_int32 ? l.convert(places, DType::Int32) : places);
 }
 

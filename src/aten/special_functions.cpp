@@ -7,7 +7,6 @@ namespace torchlift::aten::formula {
 namespace {
 
 constexpr double kSqrtHalf = 0.70710678118654752440;
-constexpr double kSqrt2 = 1.41421356237309504880;
 constexpr double kInverseSqrtPi = 0.56418958354775628695;
 
 // ---- W. J. Cody, "Rational Chebyshev approximations for the error function", Math. Comp. 23 (1969)

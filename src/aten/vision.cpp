@@ -86,12 +86,12 @@ std::vector<Tap> taps_along(Lower& l, Value coordinate, const Dim& size, const G
   if (mode.interpolation == Interpolation::Bicubic) return bicubic_taps(l, x, size, mode);
   x = into_image(x, size, mode);
   if (mode.interpolation == Interpolation::Nearest) return {tap_at(l, round(x), size, {})};
-  Formula left = floor(x), right = left + 1.0;
-  return {tap_at(l, left, size, right - x), tap_at(l, right, size, x - left)};
+  Formula left = floor(x), distance = x - left;
+  return {tap_at(l, left, size, rounded(l, 1.0 - distance, mode.dtype)), tap_at(l, left + 1.0, size, distance)};
 }
 
 // Elements of input [N, C, spatial...] at one combination of places [N, out...]: [N, C, out...], weighted.
-Value sample_combination(Lower& l, Value input, const std::vector<Tap>& taps) {
+Value sample_combination(Lower& l, Value input, const std::vector<Tap>& taps, DType dtype) {
   const Dims places = l.type(taps.front().place).dims;
   auto rank = static_cast<int64_t>(places.size());
   Dims column = places;
@@ -101,7 +101,8 @@ Value sample_combination(Lower& l, Value input, const std::vector<Tap>& taps) {
   for (const Tap& tap : taps) {
     columns.push_back(l.hlo.reshape(tap.place, column));
     inside = l.hlo.and_(inside, tap.inside);
-    if (tap.weight.has_value()) weight = weight.has_value() ? l.hlo.multiply(weight, tap.weight) : tap.weight;
+    if (!tap.weight.has_value()) continue;
+    weight = weight.has_value() ? rounded(l, l.hlo.multiply(weight, tap.weight), dtype) : tap.weight;
   }
   stablehlo::Gather g{};
   g.offset_dims = {1};
@@ -118,12 +119,12 @@ Value sample_combination(Lower& l, Value input, const std::vector<Tap>& taps) {
   const Dims result = l.type(taken).dims;
   Ints axes{0};
   for (int64_t i = 2; i < static_cast<int64_t>(result.size()); ++i) axes.push_back(i);
-  if (weight.has_value()) taken = l.hlo.multiply(taken, l.hlo.broadcast_in_dim(weight, result, axes));
+  if (weight.has_value()) taken = rounded(l, l.hlo.multiply(taken, l.hlo.broadcast_in_dim(weight, result, axes)), dtype);
   return l.hlo.select(l.hlo.broadcast_in_dim(inside, result, axes), taken, l.full_like(taken, 0));
 }
 
-// The sum over every combination of one tap for each axis.
-Value sample(Lower& l, Value input, const std::vector<std::vector<Tap>>& axes) {
+// The sum over every combination of one tap for each axis, rounded to `dtype` after each step.
+Value sample(Lower& l, Value input, const std::vector<std::vector<Tap>>& axes, DType dtype) {
   std::vector<std::vector<Tap>> combinations{{}};
   for (const std::vector<Tap>& taps : axes) {
     std::vector<std::vector<Tap>> longer;
@@ -136,8 +137,8 @@ Value sample(Lower& l, Value input, const std::vector<std::vector<Tap>>& axes) {
   }
   Value sum;
   for (const std::vector<Tap>& taps : combinations) {
-    Value term = sample_combination(l, input, taps);
-    sum = sum.has_value() ? l.hlo.add(sum, term) : term;
+    Value term = sample_combination(l, input, taps, dtype);
+    sum = sum.has_value() ? rounded(l, l.hlo.add(sum, term), dtype) : term;
   }
   return sum;
 }
@@ -179,7 +180,7 @@ Tensor grid_sample(Lower& l, Tensor input, Tensor grid, int64_t interpolation_mo
     if (!coordinate.has_value()) return {};
     axes.push_back(taps_along(l, coordinate, input.dim(i + 2), *mode));
   }
-  return l.make(l.convert(sample(l, l.read(input, wide), axes), input.dtype()));
+  return l.make(l.convert(sample(l, l.read(input, wide), axes, input.dtype()), input.dtype()));
 }
 
 Tensor grid_sampler(Lower& l, Tensor input, Tensor grid, int64_t interpolation_mode, int64_t padding_mode, bool align_corners) {

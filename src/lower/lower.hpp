@@ -103,8 +103,8 @@ class Lower {
   Tensor rsqrt(Tensor a) { return unary_float(a, &stablehlo::Builder::rsqrt); }
   Tensor tanh(Tensor a) { return unary_float(a, &stablehlo::Builder::tanh); }
   Tensor sigmoid(Tensor a) { return unary_float(a, &stablehlo::Builder::logistic); }
-  Tensor maximum(Tensor a, Tensor b) { return binary(a, b, &stablehlo::Builder::maximum); }
-  Tensor minimum(Tensor a, Tensor b) { return binary(a, b, &stablehlo::Builder::minimum); }
+  Tensor maximum(Tensor a, Tensor b) { return binary(a, b, &stablehlo::Builder::maximum_nan); }
+  Tensor minimum(Tensor a, Tensor b) { return binary(a, b, &stablehlo::Builder::minimum_nan); }
   Tensor compare(Tensor a, Tensor b, ComparisonDirection direction);
   Tensor where(Tensor condition, Tensor on_true, Tensor on_false);
   Tensor to(Tensor a, DType dtype);                      // a itself if it has the dtype, else a converted copy

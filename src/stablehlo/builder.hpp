@@ -26,8 +26,10 @@ struct Failure {
   Location location;
 };
 
-// A combiner of two scalars with an identity.
-enum class Reducer : uint8_t { Add, Multiply, Maximum, Minimum, And, Or, Xor };
+// A combiner of two scalars with an identity. MaximumNan and MinimumNan are Maximum and Minimum, written out so that NaN wins
+// also on plugins whose maximum and minimum drop a NaN on one side (XLA's CPU back end does by default); they cost a compare
+// and are for results in which NaN must show.
+enum class Reducer : uint8_t { Add, Multiply, Maximum, Minimum, MaximumNan, MinimumNan, And, Or, Xor };
 
 // Regions. A body gets the region's arguments and hands back its results; it builds with the same Builder.
 using Body = std::function<Values(std::span<const Value> arguments)>;
@@ -123,6 +125,9 @@ class Builder {
   Value shift_right_logical(Value x, Value bits) { return elementwise(Opcode::ShiftRightLogical, {x, bits}); }
   Value subtract(Value x, Value y) { return elementwise(Opcode::Subtract, {x, y}); }
   Value xor_(Value x, Value y) { return elementwise(Opcode::Xor, {x, y}); }
+  // As the reducers MaximumNan and MinimumNan: NaN wins everywhere.
+  Value maximum_nan(Value x, Value y) { return extreme_nan(Opcode::Maximum, x, y); }
+  Value minimum_nan(Value x, Value y) { return extreme_nan(Opcode::Minimum, x, y); }
   // The same by opcode, for tables.
   Value elementwise(Opcode opcode, Values operands);
   // ---- elementwise, other (builder_elementwise.cpp)
@@ -202,6 +207,7 @@ class Builder {
   // A region around `body`; without id if its results are poison.
   RegionId region(const std::vector<Type>& arguments, const Body& body);
   Body combine(Reducer reducer);
+  Value extreme_nan(Opcode opcode, Value x, Value y);
   Values branches(Opcode opcode, Value operand, std::span<const Branch> all);
   std::vector<Type> elements_of(const Values& values) const;
 

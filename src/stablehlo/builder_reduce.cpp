@@ -10,8 +10,10 @@ Opcode opcode_of(Reducer reducer) {
   switch (reducer) {
     case Reducer::Add: return Opcode::Add;
     case Reducer::Multiply: return Opcode::Multiply;
-    case Reducer::Maximum: return Opcode::Maximum;
-    case Reducer::Minimum: return Opcode::Minimum;
+    case Reducer::Maximum:
+    case Reducer::MaximumNan: return Opcode::Maximum;
+    case Reducer::Minimum:
+    case Reducer::MinimumNan: return Opcode::Minimum;
     case Reducer::And: return Opcode::And;
     case Reducer::Or: return Opcode::Or;
     case Reducer::Xor: return Opcode::Xor;
@@ -24,7 +26,9 @@ bool has_identity(Reducer reducer, DType dtype) {
     case Reducer::Add:
     case Reducer::Multiply: return true;
     case Reducer::Maximum:
-    case Reducer::Minimum: return !is_complex(dtype);
+    case Reducer::Minimum:
+    case Reducer::MaximumNan:
+    case Reducer::MinimumNan: return !is_complex(dtype);
     case Reducer::And:
     case Reducer::Or:
     case Reducer::Xor: return is_integral(dtype);
@@ -35,8 +39,10 @@ bool has_identity(Reducer reducer, DType dtype) {
 Number identity_of(Reducer reducer, DType dtype) {
   switch (reducer) {
     case Reducer::Multiply: return int64_t{1};
-    case Reducer::Maximum: return lowest(dtype);
-    case Reducer::Minimum: return highest(dtype);
+    case Reducer::Maximum:
+    case Reducer::MaximumNan: return lowest(dtype);
+    case Reducer::Minimum:
+    case Reducer::MinimumNan: return highest(dtype);
     case Reducer::And: return int64_t{-1};
     case Reducer::Add:
     case Reducer::Or:
@@ -57,8 +63,21 @@ void fill_defaults(Window& window, size_t rank) {
 
 Body Builder::combine(Reducer reducer) {
   return [this, reducer](std::span<const Value> arguments) {
+    if (reducer == Reducer::MaximumNan || reducer == Reducer::MinimumNan)
+      return Values{extreme_nan(opcode_of(reducer), arguments[0], arguments[1])};
     return Values{elementwise(opcode_of(reducer), {arguments[0], arguments[1]})};
   };
+}
+
+Value Builder::extreme_nan(Opcode opcode, Value x, Value y) {
+  Value plain = elementwise(opcode, {x, y});
+  if (!plain.has_value() || !is_float(type(x).dtype)) return plain;
+  // A number on the right, where the drop happens, is known not to be NaN: relu stays one instruction.
+  auto number = splat_value(y);
+  auto* known = number ? std::get_if<double>(&*number) : nullptr;
+  if (known && *known == *known) return plain;
+  plain = select(compare(y, y, ComparisonDirection::Ne), y, plain);
+  return select(compare(x, x, ComparisonDirection::Ne), x, plain);
 }
 
 Value Builder::identity(Reducer reducer, DType dtype) {
