@@ -34,8 +34,8 @@ bool parse_frame(std::string_view line, SourceLine& out) {
 bool is_library(const SourceLine& frame) {
   const std::string& file = frame.file;
   if (file.starts_with('<') || file.starts_with("torch/")) return true;  // <eval_with_key>.54
-  for (std::string_view package : {"site-packages/torch/", "dist-packages/torch/"})
-    if (file.find(package) != std::string::npos) return true;
+  for (std::string_view part : {"-packages/torch/", "/torch/nn/", "/torch/fx/", "/torch/_"})
+    if (file.find(part) != std::string::npos) return true;
   return false;
 }
 
