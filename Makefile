@@ -30,8 +30,9 @@ run: build
 test: build
 	ctest --preset release -j $(JOBS)
 
+# Import time and memory; the table goes into the page.
 bench: build
-	build/release/bin/torchlift_bench
+	python3 bench/import_bench.py --page docs/performance.md
 
 format:
 	clang-format-14 -i $(sources)

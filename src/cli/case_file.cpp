@@ -148,7 +148,7 @@ Result<std::vector<run::HostTensor>> arguments_of(const bundle::Program& program
   for (size_t k = 0; k < program.inputs.size(); ++k) {
     auto& leaf = program.inputs[k];
     auto* tensor = std::get_if<run::HostTensor>(&leaves[k]);
-    if (leaf.tensor && tensor) {
+    if (leaf.tensor && tensor && tensor->type() == program.arguments[*leaf.tensor].type) {
       out[*leaf.tensor] = *tensor;
       continue;
     }

@@ -44,7 +44,8 @@ Result<CaseFile> read_inputs(const std::vector<std::string>& files);
 Result<std::vector<LeafValue>> leaves_of(const CaseFile& inputs, const std::vector<bundle::Leaf>& leaves,
                                          const std::vector<std::string>& files);
 
-// The tensors of the leaves in the order of the program's arguments. A constant must be what the program was made for.
+// The tensors of the leaves in the order of the program's arguments. Types must be the program's, and a constant what the
+// program was made for; problems are reported all at once.
 Result<std::vector<run::HostTensor>> arguments_of(const bundle::Program& program, const std::vector<LeafValue>& leaves);
 
 // What the call answered, by the keys of the convention.

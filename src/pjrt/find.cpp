@@ -114,7 +114,7 @@ Result<std::string> find_plugin(std::string_view request) {
   std::error_code error;
   fs::path absolute = fs::absolute(chosen, error);  // dlopen searches its own folders for a name without a slash
   if (error || !fs::is_regular_file(absolute, error))
-    return diagnose(Kind::CannotOpen, {{"reason", "there is no such file"}}, chosen);
+    return diagnose(Kind::PluginLoad, {{"reason", "there is no such file"}}, chosen);
   return absolute.string();
 }
 

@@ -116,6 +116,28 @@ TEST_F(Cli, a_bundle_of_tied_and_strided_weights_has_each_storage_once) {
   EXPECT_EQ(*weights->find_metadata("aliases"), R"({"head.weight": "emb.weight"})");
 }
 
+// ---- many cases
+
+TEST_F(Cli, a_bad_case_does_not_stop_the_others) {
+  std::string model = fixture("mlp_dynamic.pt2");
+  std::string x(128, '\0');
+  archive::SafetensorsEntry entry{"in.0", DType::Float32, {4, 8}};
+  std::vector<archive::SafetensorsData> tensors = {{entry, bytes_of(x)}};
+  ASSERT_TRUE(archive::write_safetensors(directory.file("method.safetensors"), tensors, {{"method", "encode"}}));
+  ASSERT_TRUE(archive::write_safetensors(directory.file("good.safetensors"), tensors, {}));
+  test::write_text(directory.file("bad.safetensors"), "no tensors");
+  std::string list;
+  for (const char* name : {"method", "bad", "good"}) list += model + "\t" + directory.file(name) + ".safetensors\n";
+  test::write_text(directory.file("list"), list);
+  // The plugin is a file that is none: what needs a device is an error, what is refused before is refused.
+  ASSERT_EQ(call("run-cases '" + directory.file("list") + "' -o '" + out + "' --jobs 1 --plugin '" + model + "'"), 0);
+  std::string status = test::read_text(out + "/status.jsonl");
+  EXPECT_NE(status.find(R"({"case": "method", "status": "refused")"), std::string::npos) << status;
+  EXPECT_NE(status.find("method-missing"), std::string::npos) << status;
+  EXPECT_NE(status.find(R"({"case": "bad", "status": "refused")"), std::string::npos) << status;
+  EXPECT_NE(status.find(R"({"case": "good", "status": "error")"), std::string::npos) << status;
+}
+
 // ---- case files
 
 TEST_F(Cli, answers_keep_dtypes_numbers_and_order) {

@@ -151,7 +151,12 @@ TEST_F(Errors, damaged_archives_name_what_is_wrong) {
       {"stripped weight", changed([](auto& all) { member(all, "weight_0").data.clear(); }), Kind::WeightsNotSaved},
       {"unknown operator", in_program("torch.ops.aten.relu.default", "torch.ops.mine.relu.default"), Kind::UnknownOperator},
       {"unsupported operator", in_program("torch.ops.aten.relu.default", "torch.ops.aten.to_mkldnn.default"), Kind::UnsupportedOperator},
-      {"argument left out", in_program("torch.ops.aten.relu.default", "torch.ops.aten.dropout.default"), Kind::ArgumentMissing},
+      {"nodes behind it", in_program("torch.ops.aten.relu.default", "torch.ops.aten.to_mkldnn.default"), Kind::HiddenNodes},
+      {"argument left out", in_program("torch.ops.aten.relu.default", "torch.ops.aten.clamp_min.default"), Kind::ArgumentMissing},
+      {"argument of another operator", in_program("torch.ops.aten.relu.default", "torch.ops.aten.dropout.default"), Kind::ArgumentUnknown},
+      {"argument type", in_program("{\"name\": \"dim\", \"arg\": {\"as_int\": -1}", "{\"name\": \"dim\", \"arg\": {\"as_string\": \"rows\"}"),
+       Kind::ArgumentType},
+      {"declared dtype", in_program("\"relu\": {\"dtype\": 7", "\"relu\": {\"dtype\": 8"), Kind::TypeDiffers},
   };
   for (auto& row : rows) expect_refused(row.what, row.kind, import_of(row.bytes));
 }
@@ -168,6 +173,25 @@ TEST_F(Errors, archives_that_were_zipped_again_are_read) {
   ASSERT_TRUE(cli::run_import(plain));
   for (const char* name : {"/model.mlir", "/weights.safetensors"})
     EXPECT_EQ(test::read_text(out + name), test::read_text(plain.directory + name)) << name;
+}
+
+TEST_F(Errors, a_graph_in_training_mode_is_told_of) {
+  auto result = cli::run_import(import_of(in_program("{\"name\": \"training\", \"arg\": {\"as_bool\": false}",
+                                                     "{\"name\": \"training\", \"arg\": {\"as_bool\": true}")));
+  ASSERT_TRUE(result) << to_text(result.error());
+  EXPECT_TRUE(has(result->notes, Kind::TrainingMode)) << kinds_of(result->notes);
+}
+
+TEST_F(Errors, a_size_that_no_example_gives_is_asked_for) {
+  auto bytes = changed([](auto& all) {
+    std::string& text = member(all, "models/model.json").data;
+    const std::string hint = "\"hint\": {\"as_int\": 3}";
+    for (size_t at = text.find(hint); at != std::string::npos; at = text.find(hint)) text.replace(at, hint.size(), "\"hint\": null");
+  });
+  auto options = import_of(bytes);
+  expect_refused("no hint", Kind::UnboundSymbol, options);
+  options.lift.dims = {"x.0=4"};
+  EXPECT_TRUE(cli::run_import(options));
 }
 
 TEST_F(Errors, a_newer_schema_minor_is_read) {

@@ -49,7 +49,7 @@ TEST_F(Find, the_folder_of_the_environment_comes_first) {
 TEST_F(Find, a_path_is_taken_as_it_is) {
   std::string other = file("other.so");
   EXPECT_EQ(find_plugin(other).value(), other);
-  EXPECT_EQ(find_plugin("/nowhere/at/all.so").error().kind, Kind::CannotOpen);
+  EXPECT_EQ(find_plugin("/nowhere/at/all.so").error().kind, Kind::PluginLoad);
 }
 
 TEST_F(Find, the_environment_names_the_plugin_where_the_request_is_empty) {
