@@ -1,8 +1,8 @@
 """Writes docs/zoo.md: every model of the zoo, whether it imports and agrees with PyTorch, and why not where not.
 
-    python report.py TORCHLIFT ZOO SCORE.json >docs/zoo.md
+    python report.py TORCHLIFT ZOO SCORE.json... >docs/zoo.md
 
-ZOO is the folder that export_zoo.py made; SCORE.json is what corpus/score.py --json wrote for it.
+ZOO is the folder that export_zoo.py made; SCORE.json is what corpus/score.py --json wrote for it, later files count more.
 """
 import collections
 import json
@@ -10,6 +10,11 @@ import os
 import re
 import subprocess
 import sys
+
+
+def plain(text):
+    """One line without paths of the machine that it was made on."""
+    return re.sub(r"\S*/\S*/\S*", "<path>", re.sub(r"\s+", " ", text))
 
 
 def inspect(tool, path):
@@ -22,22 +27,24 @@ def inspect(tool, path):
 
 def reason(name, exported, info, score):
     if not exported.get("ok"):
-        return "PyTorch: " + exported.get("stage", "") + ": " + re.sub(r"\s+", " ", exported.get("error", ""))[:110]
+        return "PyTorch: " + exported.get("stage", "") + ": " + plain(exported.get("error", ""))[:110]
     errors = [d for d in info.get("diagnostics", []) if d.get("severity") == "error"]
     if errors:
-        return f"{errors[0]['kind']}: {errors[0]['message'][:110]}"
+        return f"{errors[0]['kind']}: {plain(errors[0]['message'])[:110]}"
     if score is None:
         return "not run"
-    return "" if score["result"] == "passed" else f"{score['result']}: {score.get('why', '')[:110]}"
+    return "" if score["verdict"] == "passed" else f"{score['verdict']}: {plain(score['text'])[:150]}"
 
 
 def main():
-    tool, zoo, scores = sys.argv[1:4]
+    tool, zoo, scores = sys.argv[1], sys.argv[2], sys.argv[3:]
     exported = {}
     for line in open(os.path.join(zoo, "export.jsonl")):
         r = json.loads(line)
         exported[r["name"]] = r
-    scored = {c["case"]: c for c in json.load(open(scores))["cases"]}
+    scored = {}
+    for file in scores:
+        scored.update(json.load(open(file))["cases"])
     groups = collections.defaultdict(collections.Counter)
     total = collections.Counter()
     rows = []
