@@ -97,6 +97,7 @@ def make_archive(skeleton, target, seed=0):
                 total += size
             container.add(f"data/{kind}/model_{kind}_config.json", [text[f"{kind}.json"]])
         container.add("models/model.json", [text["model.json"]])
+        container.add("data/sample_inputs/model.pt", [])           # PyTorch wants the member, not its content
         for name, value in (("archive_format", b"pt2"), ("archive_version", b"0"), (".data/version", b"6\n"),
                             ("byteorder", b"little"), (".data/serialization_id", b"0" * 40)):
             container.add(name, [value])

@@ -41,6 +41,7 @@ struct BagArguments {
   Optional<Tensor> per_sample_weights;
   bool include_last_offset = false;
   int64_t padding_idx = -1;  // none
+  bool forward_only = true;  // then PyTorch leaves the sizes of summed bags at zero
 };
 
 // Which bag each index falls into: the number of offsets at or before it, less one.
@@ -124,7 +125,8 @@ BagResults bag(Lower& l, const BagArguments& a) {
     Value divisor = l.convert(l.hlo.maximum(size, l.full_like(size, 1)), wide);
     output = l.hlo.divide(output, divisor);
   }
-  Value greatest = l.full({a.mode == BagMode::Max ? Dim(0) : bag_count}, index_dtype, 0);
+  if (a.mode == BagMode::Sum && a.forward_only) sizes = l.full_like(sizes, 0);
+  Value greatest = l.convert(sizes, index_dtype);  // where there is no maximum PyTorch gives the sizes again
   if (a.mode == BagMode::Max) {
     Value filled = l.hlo.compare(size, l.full_like(size, 0), ComparisonDirection::Gt);
     greatest = l.convert(greatest_rows(l, output, bags, rows, valid, indices), index_dtype);
@@ -142,16 +144,17 @@ std::optional<BagMode> bag_mode(Lower& l, int64_t mode) {
   return std::nullopt;
 }
 
+template <bool kForwardOnly>
 BagResults embedding_bag_ex(Lower& l, Tensor weight, Tensor indices, Tensor offsets, Ignored, int64_t mode, Ignored,
                             Optional<Tensor> per_sample_weights, bool include_last_offset, int64_t padding_idx) {
   auto m = bag_mode(l, mode);
   if (!m) return {};
-  return bag(l, {weight, indices, offsets, *m, per_sample_weights, include_last_offset, padding_idx});
+  return bag(l, {weight, indices, offsets, *m, per_sample_weights, include_last_offset, padding_idx, kForwardOnly});
 }
 
 BagResults embedding_bag(Lower& l, Tensor weight, Tensor indices, Tensor offsets, Ignored, int64_t mode, Ignored,
                          Optional<Tensor> per_sample_weights, bool include_last_offset) {
-  return embedding_bag_ex(l, weight, indices, offsets, {}, mode, {}, per_sample_weights, include_last_offset, -1);
+  return embedding_bag_ex<true>(l, weight, indices, offsets, {}, mode, {}, per_sample_weights, include_last_offset, -1);
 }
 
 // A negative padding_idx counts from the end of the table.
@@ -160,7 +163,7 @@ BagResults embedding_bag_padding_idx(Lower& l, Tensor weight, Tensor indices, Te
                                      Optional<int64_t> padding_idx) {
   int64_t padding = padding_idx.value_or(-1);
   if (padding_idx && padding < 0) padding += l.pin(weight.dim(0));
-  return embedding_bag_ex(l, weight, indices, offsets, {}, mode, {}, per_sample_weights, include_last_offset, padding);
+  return embedding_bag_ex<true>(l, weight, indices, offsets, {}, mode, {}, per_sample_weights, include_last_offset, padding);
 }
 
 // ---- one_hot
@@ -185,8 +188,8 @@ Tensor one_hot(Lower& l, Tensor self, int64_t num_classes) {
 
 std::span<const Row> embedding_ops() {
   static constexpr Row rows[] = {
-      op<embedding_bag_ex>("_embedding_bag"),
-      op<embedding_bag_ex>("_embedding_bag_forward_only"),
+      op<embedding_bag_ex<false>>("_embedding_bag"),
+      op<embedding_bag_ex<true>>("_embedding_bag_forward_only"),
       op<embedding>("embedding"),
       op<embedding_bag>("embedding_bag"),
       op<embedding_bag_padding_idx>("embedding_bag.padding_idx"),

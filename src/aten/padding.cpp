@@ -140,7 +140,7 @@ Tensor diag_embed(Lower& l, Tensor self, int64_t offset, int64_t dim1, int64_t d
   auto d1 = l.axis(dim1, rank), d2 = l.axis(dim2, rank);
   if (!d1 || !d2) return {};
   if (*d1 == *d2 || self.rank() == 0) return l.wrong("diag_embed of " + describe(self) + " into equal dims");
-  Dim length = self.dim(-1), side = length + Dim(offset < 0 ? -offset : offset);
+  Dim length = self.dim(-1), shift = offset < 0 ? -Dim(offset) : Dim(offset), side = length + shift;
   Dims lead(self.shape().begin(), self.shape().end() - 1), square = lead;
   square.insert(square.end(), {side, side});
   Value v;
@@ -150,7 +150,7 @@ Tensor diag_embed(Lower& l, Tensor self, int64_t offset, int64_t dim1, int64_t d
     size_t axes = at(self.rank());
     Dims low(axes, Dim(0)), high(axes, Dim(0));
     Ints apart(axes, 0);
-    low.back() = offset < 0 ? Dim(-offset) * side : Dim(offset);
+    low.back() = offset < 0 ? shift * side : shift;
     apart.back() = l.pin(side);
     high.back() = side * side - low.back() - ((length - 1) * (side + 1) + 1);
     v = l.hlo.reshape(l.hlo.pad(l.read(self), l.constant(self.dtype(), 0), low, high, apart), square);

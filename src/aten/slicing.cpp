@@ -106,7 +106,7 @@ TensorList split_with_sizes(Lower& l, Tensor self, Dims split_sizes, int64_t dim
 
 namespace {
 
-constexpr int64_t kMaxPieces = 1 << 20;
+constexpr int64_t kMaxPieces = 1 << 16;
 
 // Pieces of one size, the last one smaller.
 TensorList split(Lower& l, Tensor self, Dim split_size, int64_t dim) {
@@ -153,7 +153,7 @@ Tensor diagonal(Lower& l, Tensor self, int64_t offset, int64_t dim1, int64_t dim
   if (!d1 || !d2) return {};
   if (*d1 == *d2 || self.rank() < 2) return l.wrong("diagonal of equal dims of " + describe(self));
   Dim rows = self.dim(*d1), columns = self.dim(*d2);
-  Dim first_row(offset < 0 ? -offset : 0), first_column(offset > 0 ? offset : 0);
+  Dim first_row = offset < 0 ? -Dim(offset) : Dim(0), first_column = offset > 0 ? Dim(offset) : Dim(0);
   Dim below = rows - first_row, right = columns - first_column;
   Dim length = below < right ? below : right;
   if (length < Dim(0)) length = Dim(0);
