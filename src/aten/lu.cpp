@@ -59,6 +59,7 @@ Value pivot_row(Lower& l, Value sizes, Value k) {
 
 // The rows numbered k and p of each matrix, or entries of each vector, exchanged along axis 1.
 Value exchange(Lower& l, Value v, Value k, Value p) {
+  if (!v.has_value()) return {};
   const Dims shape = l.type(v).dims;
   Value row = l.hlo.iota({DType::Int64, shape}, 1);
   Value is_k = l.hlo.compare(row, l.hlo.broadcast_in_dim(k, shape, {}), ComparisonDirection::Eq);
@@ -74,6 +75,7 @@ Value exchange(Lower& l, Value v, Value k, Value p) {
 
 // One column done: multipliers below the diagonal, and the rest less their products with the pivot's row.
 Value eliminate(Lower& l, Value a, Value k) {
+  if (!a.has_value()) return {};
   const Dims s = l.type(a).dims;
   Value zero = number(l, 0);
   Value top = l.hlo.dynamic_slice(a, {zero, k, zero}, {s[0], Dim(1), s[2]});
@@ -98,6 +100,7 @@ std::optional<Factors> factor(Lower& l, Tensor A) {
   Value a = l.hlo.reshape(l.read(A), {count, m, n});
   Value rows = l.hlo.iota({DType::Int64, {count, m}}, 1);
   Value pivots = l.full({count, steps}, DType::Int64, 0);
+  if (steps == Dim(0)) return Factors{a, rows, pivots, batch};  // no column to eliminate
   auto more = [&](std::span<const Value> v) { return l.hlo.compare(v[0], number(l, steps), ComparisonDirection::Lt); };
   auto step = [&](std::span<const Value> v) -> Values {
     Value k = v[0], zero = number(l, 0);
