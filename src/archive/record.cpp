@@ -14,7 +14,7 @@
 namespace torchlift::archive {
 namespace {
 
-constexpr size_t kCrcPieceBytes = size_t{1} << 20;
+constexpr size_t kCrcPieceBytes = size_t{128} << 10;  // stays in the processor's own cache until it is summed
 
 std::string hex(uint32_t value) {
   constexpr std::string_view kDigits = "0123456789abcdef";

@@ -1,6 +1,7 @@
 // Pointwise operators of one tensor: signs, roundings, exponentials, trigonometry, complex conjugates.
 #include <cmath>
 
+#include "aten/axes.hpp"
 #include "aten/families.hpp"
 #include "aten/pointwise.hpp"
 #include "aten/special_functions.hpp"
@@ -101,11 +102,12 @@ Tensor reciprocal(Lower& l, Tensor self) {
 }
 Tensor sigmoid(Lower& l, Tensor self) { return map_wide(l, self, formula::logistic); }
 
-// log(x / (1 - x)), with x held between eps and 1 - eps if eps is given.
+// log(x / (1 - x)), with x held between eps and 1 - eps if eps is given. PyTorch rounds half precision after each step.
 Tensor logit(Lower& l, Tensor self, Optional<double> eps) {
   return map_wide(l, self, [&](Formula x) {
-    if (eps) x = select(x < *eps, *eps, select(x > 1 - *eps, 1 - *eps, x));
-    return log(x / (1.0 - x));
+    auto step = [&](Formula v) { return v.with(rounded(l, v, self.dtype())); };
+    if (eps) x = step(select(x < *eps, *eps, select(x > 1 - *eps, 1 - *eps, x)));
+    return log(step(x / step(1.0 - x)));
   });
 }
 
@@ -143,7 +145,7 @@ Value conjugate(Lower& l, Value v) {
 }  // namespace
 
 // The conjugate as a view: writes to it are conjugated back. Of real tensors self itself.
-Tensor conj(Lower& l, Tensor self) {
+Tensor conjugate_view(Lower& l, Tensor self) {
   if (!is_complex(self.dtype())) return self;
   return l.view(self, self.shape(), self.strides(), self.node()->storage_offset,
                 {.read = [&l](Value base) { return conjugate(l, base); },
@@ -193,7 +195,7 @@ std::tuple<Tensor, Tensor> frexp(Lower& l, Tensor self) {
 
 std::span<const Row> elementary_ops() {
   static constexpr Row rows[] = {
-      op<conj>("_conj"),
+      op<conjugate_view>("_conj"),
       op<conj_physical>("_conj_physical", aliases("self")),
       op<neg_view>("_neg_view"),
       op<abs>("abs"),
@@ -212,7 +214,7 @@ std::span<const Row> elementary_ops() {
       op<elementary<formula::atan>>("atan"),
       op<elementary<formula::atanh>>("atanh"),
       op<ceil>("ceil"),
-      op<conj>("conj"),
+      op<conjugate_view>("conj"),
       op<conj_physical>("conj_physical", aliases("self")),
       op<elementary<formula::cos>>("cos"),
       op<elementary<formula::cosh>>("cosh"),

@@ -22,7 +22,10 @@ Layout layout_of(DType dtype) {
 Formula whole(Formula like, int64_t value) { return like.like(Scalar(value)); }
 Formula shift_right(Formula x, int64_t n) { return x.with(x.hlo().shift_right_logical(x, whole(x, n))); }
 Formula shift_left(Formula x, int64_t n) { return x.with(x.hlo().shift_left(x, whole(x, n))); }
-int64_t sign_mask(DType dtype) { return dtype == DType::Float64 ? INT64_MIN : int64_t{INT32_MIN}; }
+int64_t sign_mask(DType dtype) {
+  if (info(dtype).bytes == 2) return INT16_MIN;
+  return dtype == DType::Float64 ? INT64_MIN : int64_t{INT32_MIN};
+}
 
 // The biased exponent field of a float, as an integer of its width.
 Formula exponent_field(Formula x) {
@@ -199,8 +202,10 @@ Formula acosh(Formula x) {
 Formula atanh(Formula x) {
   if (!is_complex(x)) return (log1p(x) - log1p(-x)) * 0.5;
   auto [re, im] = parts(x);
-  Formula squared = square(1.0 - re) + square(im);
-  return complex(log1p(re * 4.0 / squared) * 0.25, atan2(im * 2.0, (1.0 - re) * (1.0 + re) - square(im)) * 0.5);
+  Formula size = abs(re);  // the real part is odd: no cancellation where re is near -1
+  Formula squared = square(1.0 - size) + square(im);
+  return complex(with_sign_of(log1p(size * 4.0 / squared) * 0.25, re),
+                 atan2(im * 2.0, (1.0 - re) * (1.0 + re) - square(im)) * 0.5);
 }
 
 }  // namespace torchlift::aten::formula

@@ -99,7 +99,10 @@ inline Formula pow(Formula x, double y) { return pow(x, x.like(y)); }
 
 inline Formula convert(Formula x, DType dtype) { return x.with(x.lower().convert(x, dtype)); }
 // The same bits as an integer of the same width, and back.
-inline Formula bits(Formula x) { return x.with(x.hlo().bitcast_convert(x, x.dtype() == DType::Float64 ? DType::Int64 : DType::Int32)); }
+inline Formula bits(Formula x) {
+  DType integer = info(x.dtype()).bytes == 2 ? DType::Int16 : x.dtype() == DType::Float64 ? DType::Int64 : DType::Int32;
+  return x.with(x.hlo().bitcast_convert(x, integer));
+}
 inline Formula from_bits(Formula x, DType dtype) { return x.with(x.hlo().bitcast_convert(x, dtype)); }
 
 // c[0] x^n + ... + c[n] by Horner's rule.

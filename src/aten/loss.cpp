@@ -4,6 +4,7 @@
 #include <array>
 
 #include "aten/activation.hpp"
+#include "aten/axes.hpp"
 #include "aten/families.hpp"
 #include "aten/pointwise.hpp"
 #include "aten/reduction.hpp"
@@ -110,9 +111,13 @@ Tensor poisson_nll_loss(Lower& l, Tensor input, Tensor target, bool log_input, b
   });
 }
 
-// log(1 + exp(-target self)).
+// log(1 + exp(-target self)), rounded after each step as PyTorch does: it overflows where exp does.
 Tensor soft_margin_loss(Lower& l, Tensor self, Tensor target, int64_t reduction) {
-  return loss_of(l, self, target, reduction, [](Formula x, Formula t) { return log1p(exp(-t * x)); });
+  DType dtype = lower::float_type(lower::result_type(std::array{self, target}));
+  return loss_of(l, self, target, reduction, [&](Formula x, Formula t) {
+    auto step = [&](Formula v) { return v.with(rounded(l, v, dtype)); };
+    return log(step(step(exp(step(-t * x))) + 1.0));
+  });
 }
 
 // ---- margins
@@ -127,8 +132,9 @@ Tensor hinge_embedding_loss(Lower& l, Tensor self, Tensor target, double margin,
 
 // max(0, margin - target (input1 - input2)).
 Tensor margin_ranking_loss(Lower& l, Tensor input1, Tensor input2, Tensor target, double margin, int64_t reduction) {
-  return loss_of(l, l.sub(input1, input2), target, reduction,
-                 [&](Formula d, Formula t) { return max(-t * d + margin, 0.0); });
+  Tensor product = l.mul(l.neg(target), l.sub(input1, input2));  // unsigned integers wrap
+  Tensor loss = map_float(l, l.add(product, l.wrap(margin)), [](Formula x) { return max(x, 0.0); });
+  return reduce_loss(l, loss, reduction);
 }
 
 // 1 - cos where the target is 1, max(0, cos - margin) where it is -1.

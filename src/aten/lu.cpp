@@ -100,6 +100,7 @@ std::optional<Factors> factor(Lower& l, Tensor A) {
   Value a = l.hlo.reshape(l.read(A), {count, m, n});
   Value rows = l.hlo.iota({DType::Int64, {count, m}}, 1);
   Value pivots = l.full({count, steps}, DType::Int64, 0);
+  if (count * steps == Dim(0)) return Factors{a, rows, pivots, batch};  // nothing to do
   if (steps == Dim(0)) return Factors{a, rows, pivots, batch};  // no column to eliminate
   auto more = [&](std::span<const Value> v) { return l.hlo.compare(v[0], number(l, steps), ComparisonDirection::Lt); };
   auto step = [&](std::span<const Value> v) -> Values {
@@ -128,9 +129,9 @@ Value permute_rows(Lower& l, Value v, Value order) {
   return l.hlo.gather(v, index, std::move(g));
 }
 
-// X with A X = B, of [batch, n, k].
-Value solve_factored(Lower& l, const Factors& f, Value b) {
-  Value half = l.hlo.triangular_solve(f.lu, permute_rows(l, b, f.permutation), {.left_side = true, .lower = true, .unit_diagonal = true});
+// X with A X = B, of [batch, n, k], from the permuted rows of B.
+Value solve_permuted(Lower& l, const Factors& f, Value b) {
+  Value half = l.hlo.triangular_solve(f.lu, b, {.left_side = true, .lower = true, .unit_diagonal = true});
   return l.hlo.triangular_solve(f.lu, half, {.left_side = true, .lower = false, .unit_diagonal = false});
 }
 
@@ -189,14 +190,17 @@ Tensor logdet(Lower& l, Tensor self) {
 }
 
 // A singular matrix gives infinities or NaN, where PyTorch raises.
+Tensor inverse_of(Lower& l, Tensor A, const Factors& f) {
+  const Dims s = l.type(f.lu).dims;
+  Value from = l.hlo.broadcast_in_dim(f.permutation, s, {0, 1});  // the identity's rows, permuted
+  Value rows = l.convert(l.hlo.compare(from, l.hlo.iota({DType::Int64, s}, 2), ComparisonDirection::Eq), A.dtype());
+  return make_shaped(l, solve_permuted(l, f, rows), A.shape());
+}
+
 Tensor linalg_inv(Lower& l, Tensor A) {
   if (!expect_matrices(l, A, true)) return {};
   auto f = factor(l, A);
-  if (!f) return {};
-  const Dims s = l.type(f->lu).dims;
-  Value row = l.hlo.iota({DType::Int64, s}, 1), column = l.hlo.iota({DType::Int64, s}, 2);
-  Value identity = l.convert(l.hlo.compare(row, column, ComparisonDirection::Eq), A.dtype());
-  return make_shaped(l, solve_factored(l, *f, identity), A.shape());
+  return f ? inverse_of(l, A, *f) : Tensor();
 }
 
 // info counts the column where a matrix was found to be singular: zero where it was not.
@@ -215,9 +219,8 @@ Value singular_column(Lower& l, const Factors& f) {
 std::tuple<Tensor, Tensor> linalg_inv_ex(Lower& l, Tensor A, bool) {
   if (!expect_matrices(l, A, true)) return {};
   auto f = factor(l, A);
-  Tensor inverse = linalg_inv(l, A);
-  if (!f || inverse.is_poison()) return {};
-  return {inverse, make_shaped(l, singular_column(l, *f), f->batch)};
+  if (!f) return {};
+  return {inverse_of(l, A, *f), make_shaped(l, singular_column(l, *f), f->batch)};
 }
 
 // X with A X = B, or X A = B. B is a vector where its shape is that of A without the last axis.
@@ -248,7 +251,7 @@ Tensor linalg_solve(Lower& l, Tensor A, Tensor B, bool left) {
   auto f = factor(l, l.make(l.broadcast_to(a, with(*batch, {A.dim(-2), A.dim(-1)}))));
   if (!f) return {};
   Value right = l.hlo.reshape(l.broadcast_to(b, with(*batch, {matrix.dim(-2), matrix.dim(-1)})), {count, matrix.dim(-2), matrix.dim(-1)});
-  Value x = l.hlo.reshape(solve_factored(l, *f, right), with(*batch, {matrix.dim(-2), matrix.dim(-1)}));
+  Value x = l.hlo.reshape(solve_permuted(l, *f, permute_rows(l, right, f->permutation)), with(*batch, {matrix.dim(-2), matrix.dim(-1)}));
   if (!x.has_value()) return {};
   if (!left) x = swap(x);
   return l.make(vector ? drop_axis(l, x, static_cast<int64_t>(l.type(x).rank()) - 1) : x);

@@ -4,6 +4,7 @@
 #include <array>
 #include <numeric>
 
+#include "aten/axes.hpp"
 #include "aten/families.hpp"
 #include "aten/pointwise.hpp"
 #include "aten/reduction.hpp"
@@ -75,6 +76,13 @@ bool well_formed(Lower& l, const BatchNormArguments& a) {
          expect_channels(l, a.running_var, channels, "running_var");
 }
 
+// PyTorch keeps the statistics of a batch in the dtype of the parameters: rounded, unless some parameter is wider.
+DType statistics_type(const BatchNormArguments& a) {
+  for (const Optional<Tensor>& t : {a.weight, a.bias, a.running_mean, a.running_var})
+    if (t && t->dtype() != a.input.dtype()) return wide(a.input);
+  return a.input.dtype();
+}
+
 // old + momentum * (batch - old), in the dtype of the statistic.
 Value moved(Lower& l, Tensor running, Value batch, double momentum) {
   Formula old(l, l.read(running, wide(running)));
@@ -105,6 +113,10 @@ BatchNorm normalise_batch(Lower& l, const BatchNormArguments& a) {
     variance = l.read(*a.running_var, compute);
   }
   Formula inverse = inverse_deviation(l, variance, a.eps);
+  if (a.training) {
+    mean = rounded(l, mean, statistics_type(a));
+    inverse = inverse.with(rounded(l, inverse, statistics_type(a)));
+  }
   Formula scale = a.weight ? inverse * Formula(l, l.read(*a.weight, compute)) : inverse;
   Formula result = (x - by_channel(l, mean, shape)) * by_channel(l, scale, shape);
   if (a.bias) result = result + by_channel(l, l.read(*a.bias, compute), shape);
@@ -134,8 +146,8 @@ BatchNorm train_or_evaluate(Lower& l, const BatchNormArguments& a) {
 
 // The statistics that the gradient uses; outside training PyTorch gives back empty tensors.
 Tensor saved(Lower& l, const BatchNormArguments& a, Value statistic) {
-  if (a.training) return l.make(statistic);
-  return l.make(l.full({Dim(0)}, wide(a.input), 0.0));
+  if (a.training) return l.make(l.convert(statistic, statistics_type(a)));
+  return l.make(l.full({Dim(0)}, statistics_type(a), 0.0));
 }
 
 using Statistics = std::tuple<Tensor, Tensor, Tensor>;
@@ -223,7 +235,8 @@ Tensor instance_norm(Lower& l, Tensor input, Optional<Tensor> weight, Optional<T
   Formula x(l, l.read(input, compute));
   Moments m = moments(l, x, spatial, 0);
   auto back = [&](Value v) { return Formula(l, spread(l, v, spatial, shape)); };
-  Formula result = (x - back(m.mean)) * back(inverse_deviation(l, m.variance, eps));
+  auto rounded_statistic = [&](Value v) { return back(rounded(l, v, statistics_type(a))); };
+  Formula result = (x - rounded_statistic(m.mean)) * rounded_statistic(inverse_deviation(l, m.variance, eps));
   if (weight) result = result * by_channel(l, l.read(*weight, compute), shape);
   if (bias) result = result + by_channel(l, l.read(*bias, compute), shape);
   double count = static_cast<double>(reduced_count(shape, spatial).concrete());

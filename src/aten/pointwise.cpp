@@ -172,7 +172,7 @@ Tensor float_power(Lower& l, Operand self, Operand exponent) {
 
 // self * 2 ** other.
 Tensor ldexp(Lower& l, Tensor self, Tensor other) {
-  return l.mul(self, map_float(l, other, [](Formula x) { return exp2(x); }));
+  return l.mul(self, map_wide(l, other, [](Formula x) { return exp2(x); }));
 }
 
 // ---- bounds
@@ -236,8 +236,6 @@ Tensor copysign(Lower& l, Tensor self, Operand other) {
 
 // The next representable number toward other: one step in the integers that order floats as their bits do.
 Tensor nextafter(Lower& l, Tensor self, Tensor other) {
-  DType dtype = lower::result_type(std::array{self, other});
-  if (info(dtype).bytes < 4) return l.unsupported("dtype", std::string(info(dtype).torch_name), "use float32");
   return zip(l, self, other, {}, formula::next_toward);
 }
 
@@ -259,6 +257,10 @@ namespace {
 template <typename Correction>
 Tensor log_of_sum(Lower& l, Tensor self, Tensor other, Correction&& correction) {
   return zip_float(l, self, other, [&](Formula a, Formula b) {
+    if (is_complex(a.dtype())) {  // by the greater real part
+      Formula first = real(a) >= real(b);
+      return select(first, a, b) + correction(select(first, b - a, a - b));
+    }
     Formula infinite = eq(abs(a), std::numeric_limits<double>::infinity()) & eq(a, b);
     return select(infinite, a, max(a, b) + correction(-abs(a - b)));
   });

@@ -22,7 +22,8 @@ std::tuple<Tensor, Tensor> native_dropout(Lower& l, Tensor input, double p, Opti
 
 // grad where the mask kept the element, scaled.
 Tensor native_dropout_backward(Lower& l, Tensor grad_output, Tensor mask, double scale) {
-  return zip_all(l, std::array{grad_output, mask}, lower::accumulate_type(grad_output.dtype()), grad_output.dtype(),
+  DType dtype = lower::float_type(grad_output.dtype());
+  return zip_all(l, std::array{grad_output, mask}, lower::accumulate_type(dtype), dtype,
                  [&](std::span<const Formula> v) { return v[0] * v[1] * scale; });
 }
 

@@ -213,7 +213,7 @@ Tensor cumulative_trapezoid_x(Lower& l, Tensor y, Tensor x, int64_t dim) {
   if (!axis || y.rank() == 0 || y.dim(*axis) == Dim(0)) return l.wrong("cumulative_trapezoid of " + describe(y));
   Tensor dx = distances(l, y, x, *axis);
   if (dx.is_poison()) return {};
-  return cumsum(l, areas(l, y, l.div(dx, Scalar(2.0)), *axis), *axis, {});
+  return l.div(cumsum(l, areas(l, y, dx, *axis), *axis, {}), Scalar(2.0));
 }
 
 Tensor cumulative_trapezoid_dx(Lower& l, Tensor y, Scalar dx, int64_t dim) {

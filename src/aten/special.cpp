@@ -1,4 +1,5 @@
 // Special functions: torch.special, and their older names.
+#include "aten/axes.hpp"
 #include "aten/families.hpp"
 #include "aten/pointwise.hpp"
 #include "aten/special_functions.hpp"
@@ -14,9 +15,13 @@ Tensor special(Lower& l, Tensor self) {
 
 }  // namespace
 
-// (1 + erf(x / sqrt(2))) / 2.
+// (1 + erf(x / sqrt(2))) / 2, rounded after each step as PyTorch does.
 Tensor ndtr(Lower& l, Tensor self) {
-  return map_wide(l, self, [](Formula x) { return (erf(x * 0.70710678118654752440) + 1.0) * 0.5; });
+  DType dtype = lower::float_type(self.dtype());
+  return map_wide(l, self, [&](Formula x) {
+    auto step = [&](Formula v) { return v.with(rounded(l, v, dtype)); };
+    return step(step(erf(step(x * 0.70710678118654752440))) + 1.0) * 0.5;
+  });
 }
 
 // -x log(x); 0 at 0, -inf below.

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "aten/axes.hpp"
 #include "aten/families.hpp"
 #include "aten/pointwise.hpp"
 #include "aten/reduction.hpp"
@@ -183,12 +184,14 @@ Tensor cosine_similarity(Lower& l, Tensor x1, Tensor x2, int64_t dim, double eps
   auto axis = l.axis(dim, static_cast<int64_t>(shape->size()));
   if (!axis) return {};
   Axes axes = shape->empty() ? Axes() : Axes{*axis};
+  // Half precision is rounded after each step, as PyTorch does.
+  auto step = [&](Formula v) { return v.with(rounded(l, v, dtype)); };
   auto unit = [&](Tensor t) {
     Formula x(l, l.read(t, lower::accumulate_type(dtype), *shape));
-    Formula size = max(sqrt(Formula(l, sum_value(l, square(x), axes))), eps);
-    return x / Formula(l, spread(l, size, axes, *shape));
+    Formula size = max(step(sqrt(Formula(l, sum_value(l, square(x), axes)))), eps);
+    return step(x / Formula(l, spread(l, size, axes, *shape)));
   };
-  return l.make(l.convert(sum_value(l, unit(x1) * unit(x2), axes), dtype));
+  return l.make(l.convert(sum_value(l, step(unit(x1) * unit(x2)), axes), dtype));
 }
 
 namespace {

@@ -70,10 +70,11 @@ Tap tap_at(Lower& l, Formula place, const Dim& size, Value weight) {
 }
 
 std::vector<Tap> bicubic_taps(Lower& l, Formula x, const Dim& size, const GridMode& mode) {
-  Formula left = floor(x), t = x - left, rest = 1.0 - t;
-  auto near = [](Formula y) { return (y * 1.25 - 2.25) * y * y + 1.0; };               // A = -0.75
-  auto far = [](Formula y) { return ((y * -0.75 + 3.75) * y - 6.0) * y + 3.0; };
-  std::array weights{far(t + 1.0), near(t), near(rest), far(rest + 1.0)};
+  Formula left = floor(x), t = x - left;
+  auto r = [&](Formula y) { return Formula(l, rounded(l, y, mode.dtype)); };
+  auto near = [&](Formula y) { return r(r(r(r(r(y * 1.25) - 2.25) * y) * y) + 1.0); };  // A = -0.75
+  auto far = [&](Formula y) { return r(r(r(r(r(r(y * -0.75) + 3.75) * y) - 6.0) * y) + 3.0); };
+  std::array weights{far(r(t + 1.0)), near(t), near(r(1.0 - t)), far(r(2.0 - t))};
   std::vector<Tap> taps;
   for (size_t k = 0; k < weights.size(); ++k)
     taps.push_back(tap_at(l, into_image(left + (static_cast<double>(k) - 1.0), size, mode), size, weights[k]));
@@ -123,8 +124,9 @@ Value sample_combination(Lower& l, Value input, const std::vector<Tap>& taps, DT
   return l.hlo.select(l.hlo.broadcast_in_dim(inside, result, axes), taken, l.full_like(taken, 0));
 }
 
-// The sum over every combination of one tap for each axis, rounded to `dtype` after each step.
-Value sample(Lower& l, Value input, const std::vector<std::vector<Tap>>& axes, DType dtype) {
+// The sum over every combination of one tap for each axis, rounded to `dtype` after each step. With few taps the weights are
+// multiplied first, as PyTorch does.
+Value sample_products(Lower& l, Value input, const std::vector<std::vector<Tap>>& axes, DType dtype) {
   std::vector<std::vector<Tap>> combinations{{}};
   for (const std::vector<Tap>& taps : axes) {
     std::vector<std::vector<Tap>> longer;
@@ -138,6 +140,19 @@ Value sample(Lower& l, Value input, const std::vector<std::vector<Tap>>& axes, D
   Value sum;
   for (const std::vector<Tap>& taps : combinations) {
     Value term = sample_combination(l, input, taps, dtype);
+    sum = sum.has_value() ? rounded(l, l.hlo.add(sum, term), dtype) : term;
+  }
+  return sum;
+}
+
+// Bicubic: each row is interpolated, then the rows are.
+Value sample_rows(Lower& l, Value input, const std::vector<Tap>& rows, const std::vector<Tap>& columns, DType dtype) {
+  Value sum;
+  for (const Tap& row : rows) {
+    Value line = sample_products(l, input, {{{row.place, {}, row.inside}}, columns}, dtype);
+    if (!line.has_value()) return {};
+    Value weight = l.hlo.broadcast_in_dim(row.weight, l.type(line).dims, {0, 2, 3});
+    Value term = rounded(l, l.hlo.multiply(line, weight), dtype);
     sum = sum.has_value() ? rounded(l, l.hlo.add(sum, term), dtype) : term;
   }
   return sum;
@@ -180,7 +195,10 @@ Tensor grid_sample(Lower& l, Tensor input, Tensor grid, int64_t interpolation_mo
     if (!coordinate.has_value()) return {};
     axes.push_back(taps_along(l, coordinate, input.dim(i + 2), *mode));
   }
-  return l.make(l.convert(sample(l, l.read(input, wide), axes, input.dtype()), input.dtype()));
+  Value x = l.read(input, wide);
+  bool bicubic = mode->interpolation == Interpolation::Bicubic;
+  Value sum = bicubic ? sample_rows(l, x, axes[0], axes[1], input.dtype()) : sample_products(l, x, axes, input.dtype());
+  return l.make(l.convert(sum, input.dtype()));
 }
 
 Tensor grid_sampler(Lower& l, Tensor input, Tensor grid, int64_t interpolation_mode, int64_t padding_mode, bool align_corners) {

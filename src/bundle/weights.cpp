@@ -15,7 +15,7 @@
 namespace torchlift::bundle {
 namespace {
 
-constexpr size_t kChunk = size_t{1} << 20;
+constexpr size_t kChunk = size_t{128} << 10;  // stays in the processor's own cache between reading, checksum and writing
 constexpr uint64_t kAlignment = 64;
 
 int64_t width_of(const WeightSource& weight) { return info(weight.dtype).bytes; }
@@ -197,7 +197,7 @@ class Streamer {
     return Unit{};
   }
 
-  // One pass for copy and checksum: the bytes are in the processor's cache anyway.
+  // One pass for copy and checksum.
   Status copy_checked(const WeightSource& weight, const archive::RecordReader& reader) {
     uint32_t crc = 0;
     for (uint64_t at = 0; at < weight.record.size;) {
