@@ -18,7 +18,8 @@ void read_all(ByteView bytes) {
     for (auto& tensor : header->tensors) size += tensor.bytes.size();
     CHECK(size <= bytes.size()) << "tensors do not overlap";
   }
-  if (auto array = archive::read_npy_header(bytes, "input")) CHECK(array->bytes.size() <= bytes.size()) << "an array lies in its file";
+  if (auto array = archive::read_npy_header(bytes, "input"))
+    CHECK(array->bytes.size() <= bytes.size()) << "an array lies in its file";
   if (auto manifest = bundle::read_manifest(bytes, "input")) {
     auto again = bundle::read_manifest(bytes_of(bundle::to_json(*manifest)), "again");
     CHECK(again.ok()) << to_text(again.error());

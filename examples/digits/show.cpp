@@ -1,5 +1,5 @@
-// Handwritten digits through a bundle: draws the images, says what the model reads in them, and how far its numbers are from
-// PyTorch's. An example of running a bundle from C++.
+// Handwritten digits through a bundle: draws the images, says what the model reads in them, and how far its numbers are
+// from PyTorch's. An example of running a bundle from C++.
 //
 //   digits BUNDLE IMAGES.safetensors     (in.0: images f32[n,1,8,8]; out.0: PyTorch's logits f32[n,10]; label: i64[n])
 #include <algorithm>
@@ -9,6 +9,7 @@
 #include <iostream>
 
 #include "archive/safetensors.hpp"
+#include "base/kinds.hpp"
 #include "bundle/read.hpp"
 #include "pjrt/client.hpp"
 #include "pjrt/find.hpp"
@@ -42,8 +43,8 @@ void draw(const std::vector<float>& images, size_t first, size_t count) {
 }
 
 // The logits of all images, `batch` at a time.
-Result<std::vector<float>> classify(const pjrt::Client& client, const std::string& directory, const bundle::Manifest& manifest,
-                                    const std::vector<float>& images, size_t batch) {
+Result<std::vector<float>> classify(const pjrt::Client& client, const std::string& directory,
+                                    const bundle::Manifest& manifest, const std::vector<float>& images, size_t batch) {
   bundle::TensorType type{DType::Float32, {static_cast<int64_t>(batch), 1, kSide, kSide}};
   TRY(auto program, run::select_program(manifest, std::array{type}, directory));
   TRY(auto opened, run::BundleSession::open(client, directory, manifest, program));
@@ -62,7 +63,8 @@ Status show(const std::string& directory, const std::string& file) {
   const auto* in = data.find("in.0");
   const auto* out = data.find("out.0");
   const auto* label = data.find("label");
-  if (!in || !out || !label) return diagnose(Kind::SafetensorsHeader, {{"problem", std::string("it has no in.0, out.0, label")}}, file);
+  if (!in || !out || !label)
+    return diagnose(Kind::SafetensorsHeader, {{"problem", std::string("it has no in.0, out.0, label")}}, file);
   std::vector<float> images = floats(in->bytes), expected = floats(out->bytes);
   size_t count = images.size() / kPixels;
 
@@ -75,8 +77,10 @@ Status show(const std::string& directory, const std::string& file) {
   for (size_t batch : {size_t{1}, count}) {
     TRY(logits, classify(client, directory, manifest, images, batch));
     float largest = 0;
-    for (size_t i = 0; i < std::min(logits.size(), expected.size()); ++i) largest = std::max(largest, std::fabs(logits[i] - expected[i]));
-    std::cout << count << " images, " << batch << " at a time: largest difference to PyTorch's logits " << largest << '\n';
+    for (size_t i = 0; i < std::min(logits.size(), expected.size()); ++i)
+      largest = std::max(largest, std::fabs(logits[i] - expected[i]));
+    std::cout << count << " images, " << batch << " at a time: largest difference to PyTorch's logits " << largest
+              << '\n';
   }
   std::cout << '\n';
   size_t right = 0;
@@ -91,7 +95,8 @@ Status show(const std::string& directory, const std::string& file) {
       int64_t truth = 0;
       std::memcpy(&truth, label->bytes.data() + i * sizeof(truth), sizeof(truth));
       right += best - begin == truth ? 1 : 0;
-      std::string text = std::to_string(best - begin) + (best - begin == truth ? "" : " (is " + std::to_string(truth) + ")") + ", " +
+      std::string text = std::to_string(best - begin) +
+                         (best - begin == truth ? "" : " (is " + std::to_string(truth) + ")") + ", " +
                          std::to_string(static_cast<int>(std::lround(100 / sum))) + " % sure";
       text.resize(2 * kSide + 2, ' ');
       std::cout << text;

@@ -4,6 +4,7 @@
 
 #include "archive/inflate.hpp"
 #include "archive/torch_save.hpp"
+#include "base/kinds.hpp"
 #include "base/text.hpp"
 
 namespace torchlift::archive {

@@ -4,6 +4,8 @@
 
 #include <memory>
 
+#include "base/kinds.hpp"
+
 namespace torchlift::archive {
 namespace {
 

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string_view>
 
+#include "base/kinds.hpp"
 #include "base/output_file.hpp"
 #include "base/text.hpp"
 
@@ -23,10 +24,10 @@ struct NpyType {
   std::string_view code;
 };
 constexpr std::array kTypes = {
-    NpyType{DType::Bool, "|b1"},    NpyType{DType::UInt8, "|u1"},     NpyType{DType::UInt16, "<u2"},
-    NpyType{DType::UInt32, "<u4"},  NpyType{DType::UInt64, "<u8"},    NpyType{DType::Int8, "|i1"},
-    NpyType{DType::Int16, "<i2"},   NpyType{DType::Int32, "<i4"},     NpyType{DType::Int64, "<i8"},
-    NpyType{DType::Float16, "<f2"}, NpyType{DType::Float32, "<f4"},   NpyType{DType::Float64, "<f8"},
+    NpyType{DType::Bool, "|b1"},      NpyType{DType::UInt8, "|u1"},       NpyType{DType::UInt16, "<u2"},
+    NpyType{DType::UInt32, "<u4"},    NpyType{DType::UInt64, "<u8"},      NpyType{DType::Int8, "|i1"},
+    NpyType{DType::Int16, "<i2"},     NpyType{DType::Int32, "<i4"},       NpyType{DType::Int64, "<i8"},
+    NpyType{DType::Float16, "<f2"},   NpyType{DType::Float32, "<f4"},     NpyType{DType::Float64, "<f8"},
     NpyType{DType::Complex64, "<c8"}, NpyType{DType::Complex128, "<c16"},
 };
 
@@ -98,7 +99,8 @@ Result<NpyHeader> read_dict(std::string_view text, const std::string& path) {
       if (!code) return problem(path, "it holds a structured array; an array of one plain type was expected");
       auto type = std::find_if(kTypes.begin(), kTypes.end(), [&](auto& t) { return t.code == *code; });
       if (type == kTypes.end())
-        return problem(path, "dtype " + torchlift::quoted(*code) + " is not one of the little-endian number types or bool");
+        return problem(path,
+                       "dtype " + torchlift::quoted(*code) + " is not one of the little-endian number types or bool");
       out.dtype = type->dtype;
       has_dtype = true;
     } else if (*key == "fortran_order") {
@@ -116,7 +118,8 @@ Result<NpyHeader> read_dict(std::string_view text, const std::string& path) {
     }
     reader.take(",");
   }
-  if (!has_dtype || !has_order || !has_shape) return problem(path, "the header lacks one of `descr`, `fortran_order`, `shape`");
+  if (!has_dtype || !has_order || !has_shape)
+    return problem(path, "the header lacks one of `descr`, `fortran_order`, `shape`");
   return out;
 }
 
@@ -162,9 +165,11 @@ Result<NpyHeader> read_npy_header(ByteView bytes, const std::string& path) {
   constexpr size_t kLengthAt = kVersionAt + 2;
   if (bytes.size() < kLengthAt + 4) return problem(path, "it ends within its header");
   auto version = std::to_integer<int>(bytes[kVersionAt]);
-  if (version < 1 || version > 3) return problem(path, "its version is " + std::to_string(version) + ", 1 to 3 are known");
+  if (version < 1 || version > 3)
+    return problem(path, "its version is " + std::to_string(version) + ", 1 to 3 are known");
   size_t length = version == 1 ? read_u16(bytes, kLengthAt) : read_u32(bytes, kLengthAt);
-  if (length > kMaxHeader) return problem(path, "its header of " + std::to_string(length) + " bytes is longer than 1048576");
+  if (length > kMaxHeader)
+    return problem(path, "its header of " + std::to_string(length) + " bytes is longer than 1048576");
   size_t begin = kLengthAt + (version == 1 ? 2 : 4);
   auto header = slice(bytes, begin, length);
   if (!header) return problem(path, "it ends within its header");
@@ -172,8 +177,8 @@ Result<NpyHeader> read_npy_header(ByteView bytes, const std::string& path) {
   auto expected = dense_bytes(out.dtype, out.shape);
   size_t available = bytes.size() - begin - length;
   if (!expected || *expected > available)
-    return problem(path, "its shape and dtype take " + (expected ? std::to_string(*expected) : "more than 2^64") + " bytes, " +
-                             std::to_string(available) + " are there");
+    return problem(path, "its shape and dtype take " + (expected ? std::to_string(*expected) : "more than 2^64") +
+                             " bytes, " + std::to_string(available) + " are there");
   out.bytes = bytes.subspan(begin + length, *expected);
   return out;
 }
@@ -189,14 +194,16 @@ Result<NpyFile> NpyFile::open(const std::string& path) {
 Status write_npy(const std::string& path, DType dtype, const std::vector<int64_t>& shape, ByteView bytes) {
   auto type = std::find_if(kTypes.begin(), kTypes.end(), [&](auto& t) { return t.dtype == dtype; });
   if (type == kTypes.end())
-    return problem(path, "numpy has no type for " + std::string(info(dtype).torch_name) + "; write a safetensors file instead");
+    return problem(
+        path, "numpy has no type for " + std::string(info(dtype).torch_name) + "; write a safetensors file instead");
   std::string sizes = join(shape, ", ", [](int64_t size) { return std::to_string(size); });
   if (shape.size() == 1) sizes += ",";
   std::string dict = "{'descr': '" + std::string(type->code) + "', 'fortran_order': False, 'shape': (" + sizes + "), }";
   constexpr size_t kPrefix = kMagic.size() + 4;
   while ((kPrefix + dict.size() + 1) % kAlignment != 0) dict += ' ';
   dict += '\n';
-  if (dict.size() > std::numeric_limits<uint16_t>::max()) return problem(path, "its shape does not fit a version 1 header");
+  if (dict.size() > std::numeric_limits<uint16_t>::max())
+    return problem(path, "its shape does not fit a version 1 header");
   std::string header(kMagic);
   header += '\x01';
   header += '\0';

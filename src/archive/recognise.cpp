@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/kinds.hpp"
 #include "base/text.hpp"
 
 namespace torchlift::archive {

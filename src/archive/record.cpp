@@ -9,6 +9,7 @@
 
 #include "archive/inflate.hpp"
 #include "base/check.hpp"
+#include "base/kinds.hpp"
 #include "base/text.hpp"
 
 namespace torchlift::archive {

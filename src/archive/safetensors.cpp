@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "base/json.hpp"
+#include "base/kinds.hpp"
 #include "base/text.hpp"
 
 namespace torchlift::archive {
@@ -41,10 +42,12 @@ struct HeaderReader {
 
 Result<std::string_view> HeaderReader::header_text() {
   if (bytes.empty()) return diagnose(Kind::EmptyFile, {}, path);
-  if (bytes.size() < kLengthBytes) return header_problem("it has " + counted(bytes.size(), "bytes, its length field alone takes 8"));
+  if (bytes.size() < kLengthBytes)
+    return header_problem("it has " + counted(bytes.size(), "bytes, its length field alone takes 8"));
   uint64_t length = read_u64(bytes, 0);
   if (length > kMaxHeader)
-    return header_problem("its first 8 bytes say a header of " + counted(length, "bytes, at most 100000000 are allowed"));
+    return header_problem("its first 8 bytes say a header of " +
+                          counted(length, "bytes, at most 100000000 are allowed"));
   auto header = slice(bytes, kLengthBytes, length);
   if (!header)
     return header_problem("its first 8 bytes say a header of " + counted(length, "bytes, ") +
@@ -62,7 +65,8 @@ Result<Metadata> HeaderReader::metadata(simdjson::dom::element value) const {
   for (auto [key, item] : object) {
     std::string_view text;
     if (item.get(text) != simdjson::SUCCESS)
-      return header_problem("`__metadata__` key " + torchlift::quoted(key) + " is no string; the format allows only strings there");
+      return header_problem("`__metadata__` key " + torchlift::quoted(key) +
+                            " is no string; the format allows only strings there");
     out.emplace_back(key, text);
   }
   std::vector<std::string> keys;
@@ -108,14 +112,18 @@ Result<SafetensorsTensor> HeaderReader::tensor(std::string_view name, simdjson::
   if (!range || range->size() != 2) return tensor_problem(name, "`data_offsets` is missing or no pair of offsets");
   uint64_t begin = (*range)[0];
   uint64_t end = (*range)[1];
-  if (end < begin) return tensor_problem(name, "its data ends at " + std::to_string(end) + ", before its begin at " + std::to_string(begin));
+  if (end < begin)
+    return tensor_problem(name,
+                          "its data ends at " + std::to_string(end) + ", before its begin at " + std::to_string(begin));
   auto expected = dense_bytes(*dtype, *shape);
   if (!expected) return tensor_problem(name, "its size leaves 64 bits");
   if (*expected != end - begin)
-    return tensor_problem(name, "its data has " + counted(end - begin, "bytes, its shape and dtype take ") + std::to_string(*expected));
+    return tensor_problem(
+        name, "its data has " + counted(end - begin, "bytes, its shape and dtype take ") + std::to_string(*expected));
   uint64_t available = bytes.size() - data;
   if (end > available)
-    return tensor_problem(name, "its data ends at " + std::to_string(end) + ", the file has " + counted(available, "bytes of data"));
+    return tensor_problem(
+        name, "its data ends at " + std::to_string(end) + ", the file has " + counted(available, "bytes of data"));
   return SafetensorsTensor{std::string(name), *dtype, std::vector<int64_t>(shape->begin(), shape->end()), data + begin,
                            bytes.subspan(data + begin, end - begin)};
 }
@@ -145,12 +153,14 @@ Result<SafetensorsHeader> HeaderReader::read() {
   uint64_t reached = data;
   for (auto& next : out.tensors) {
     if (next.offset != reached)
-      return tensor_problem(next.name, "its data begins at " + std::to_string(next.offset - data) + ", the data before it ends at " +
-                                           std::to_string(reached - data) + "; the format allows no gap and no overlap");
+      return tensor_problem(next.name, "its data begins at " + std::to_string(next.offset - data) +
+                                           ", the data before it ends at " + std::to_string(reached - data) +
+                                           "; the format allows no gap and no overlap");
     reached += next.bytes.size();
   }
   if (reached != bytes.size())
-    return header_problem("the tensors end at byte " + std::to_string(reached) + ", the file has " + counted(bytes.size(), "bytes"));
+    return header_problem("the tensors end at byte " + std::to_string(reached) + ", the file has " +
+                          counted(bytes.size(), "bytes"));
   return out;
 }
 
@@ -176,9 +186,11 @@ Result<SafetensorsFile> SafetensorsFile::open(const std::string& path) {
   for (size_t i = 0; i < out.tensors_.size(); ++i) out.by_name_.push_back(i);
   auto name = [&](size_t i) -> const std::string& { return out.tensors_[i].name; };
   std::sort(out.by_name_.begin(), out.by_name_.end(), [&](size_t a, size_t b) { return name(a) < name(b); });
-  auto twice = std::adjacent_find(out.by_name_.begin(), out.by_name_.end(), [&](size_t a, size_t b) { return name(a) == name(b); });
+  auto twice = std::adjacent_find(out.by_name_.begin(), out.by_name_.end(),
+                                  [&](size_t a, size_t b) { return name(a) == name(b); });
   if (twice != out.by_name_.end())
-    return diagnose(Kind::SafetensorsTensor, {{"tensor", name(*twice)}, {"problem", std::string("its name stands twice")}}, path);
+    return diagnose(Kind::SafetensorsTensor,
+                    {{"tensor", name(*twice)}, {"problem", std::string("its name stands twice")}}, path);
   return out;
 }
 
@@ -231,7 +243,8 @@ std::string safetensors_header(const std::vector<SafetensorsEntry>& entries, con
   return out + text;
 }
 
-Status write_safetensors(const std::string& path, const std::vector<SafetensorsData>& tensors, const Metadata& metadata) {
+Status write_safetensors(const std::string& path, const std::vector<SafetensorsData>& tensors,
+                         const Metadata& metadata) {
   std::vector<SafetensorsEntry> entries;
   for (auto& tensor : tensors) {
     CHECK(tensor.bytes.size() == byte_size(tensor.entry)) << tensor.entry.name;

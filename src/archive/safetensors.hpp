@@ -1,5 +1,5 @@
-// The safetensors file: eight bytes of header length, a JSON header, then the tensors' bytes without a gap. What the official
-// reader accepts is accepted here; what it refuses is refused with the reason.
+// The safetensors file: eight bytes of header length, a JSON header, then the tensors' bytes without a gap. What the
+// official reader accepts is accepted here; what it refuses is refused with the reason.
 #pragma once
 
 #include <cstdint>
@@ -45,7 +45,8 @@ class SafetensorsFile {
   std::vector<std::pair<std::string, std::string>> metadata_;
 };
 
-// The header alone, over the bytes of a whole file (views in the result point into `bytes`); `path` names it in messages.
+// The header alone, over the bytes of a whole file (views in the result point into `bytes`); `path` names it in
+// messages.
 struct SafetensorsHeader {
   std::vector<SafetensorsTensor> tensors;
   std::vector<std::pair<std::string, std::string>> metadata;
@@ -59,7 +60,8 @@ struct SafetensorsEntry {
   std::vector<int64_t> shape;
 };
 
-// How a dtype that the format lacks is stored: complex128 as float64, complex32 as float16, with a further dimension of 2.
+// How a dtype that the format lacks is stored: complex128 as float64, complex32 as float16, with a further dimension
+// of 2.
 SafetensorsEntry storage_of(std::string name, DType dtype, std::vector<int64_t> shape);
 
 // The header's bytes, length field included, padded with spaces to a multiple of 64. Equal calls give equal bytes.

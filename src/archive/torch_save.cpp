@@ -5,6 +5,7 @@
 
 #include "archive/recognise.hpp"
 #include "base/check.hpp"
+#include "base/kinds.hpp"
 #include "base/text.hpp"
 
 namespace torchlift::archive {

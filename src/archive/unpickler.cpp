@@ -6,6 +6,7 @@
 
 #include "archive/pickle.hpp"
 #include "archive/pickle_builder.hpp"
+#include "base/kinds.hpp"
 
 namespace torchlift::archive {
 namespace {

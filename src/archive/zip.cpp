@@ -6,6 +6,7 @@
 
 #include "archive/inflate.hpp"
 #include "archive/zip_directory.hpp"
+#include "base/kinds.hpp"
 
 namespace torchlift::archive {
 namespace {

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/kinds.hpp"
 #include "base/text.hpp"
 
 namespace torchlift::archive {

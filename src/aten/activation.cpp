@@ -77,9 +77,8 @@ Tensor hardshrink(Lower& l, Tensor self, Scalar lambd) {
 // self moved by lambd toward zero, 0 within.
 Tensor softshrink(Lower& l, Tensor self, Scalar lambd) {
   double bound = lambd.to_double();
-  return activate(l, self, [&](Formula x) {
-    return select(x > bound, x - bound, select(x < -bound, x + bound, x * 0.0));
-  });
+  return activate(l, self,
+                  [&](Formula x) { return select(x > bound, x - bound, select(x < -bound, x + bound, x * 0.0)); });
 }
 
 // min(max(self + 3, 0), 6) / 6.
@@ -120,9 +119,7 @@ Tensor celu(Lower& l, Tensor self, Scalar alpha) {
 // log(1 + exp(beta * self)) / beta; self itself where beta * self is beyond the threshold.
 Tensor softplus(Lower& l, Tensor self, Scalar beta, Scalar threshold) {
   double b = beta.to_double();
-  return activate(l, self, [&](Formula x) {
-    return select(x * b > threshold.to_double(), x, log1p(exp(x * b)) / b);
-  });
+  return activate(l, self, [&](Formula x) { return select(x * b > threshold.to_double(), x, log1p(exp(x * b)) / b); });
 }
 
 // min(self, 0) - log(1 + exp(-|self|)).
@@ -148,11 +145,11 @@ Tensor mish(Lower& l, Tensor self) {
 Tensor gelu(Lower& l, Tensor self, std::string approximate) {
   if (approximate == "none")
     return activate(l, self, [](Formula x) { return x * 0.5 * (erf(x * 0.70710678118654752440) + 1.0); });
-  if (approximate != "tanh") return l.unsupported("approximate", "'" + approximate + "'", "PyTorch knows 'none' and 'tanh'");
+  if (approximate != "tanh")
+    return l.unsupported("approximate", "'" + approximate + "'", "PyTorch knows 'none' and 'tanh'");
   constexpr double kSqrtTwoOverPi = 0.79788456080286535588;
-  return activate(l, self, [](Formula x) {
-    return x * 0.5 * (tanh((x + x * x * x * 0.044715) * kSqrtTwoOverPi) + 1.0);
-  });
+  return activate(l, self,
+                  [](Formula x) { return x * 0.5 * (tanh((x + x * x * x * 0.044715) * kSqrtTwoOverPi) + 1.0); });
 }
 
 // ---- the rest
@@ -163,7 +160,8 @@ Tensor glu(Lower& l, Tensor self, int64_t dim) {
   auto axis = l.axis(dim, self.rank());
   if (!axis) return {};
   Dim size = self.dim(*axis);
-  if (mod(size, Dim(2)) != Dim(0)) return l.wrong("halving dimension " + std::to_string(dim) + " must be even, got " + describe(self));
+  if (mod(size, Dim(2)) != Dim(0))
+    return l.wrong("halving dimension " + std::to_string(dim) + " must be even, got " + describe(self));
   Value x = l.read(self, lower::accumulate_type(self.dtype()));
   auto at = static_cast<size_t>(*axis);
   auto half = [&](Dim from, Dim to) {

@@ -1,5 +1,5 @@
-// Pooling to a given size: window i of `out` over an axis of `in` is [floor(i * in / out), ceil((i + 1) * in / out)). The
-// windows are a product over the axes, so the axes are pooled one after another.
+// Pooling to a given size: window i of `out` over an axis of `in` is [floor(i * in / out), ceil((i + 1) * in / out)).
+// The windows are a product over the axes, so the axes are pooled one after another.
 #include <algorithm>
 
 #include "aten/axes.hpp"
@@ -11,9 +11,9 @@ namespace {
 // The windows of one axis. Where they are of one size and disjoint, `even`; else each is listed.
 struct AxisWindows {
   bool even = false;
-  Dim size;                   // even
-  Ints first;                 // per window
-  Ints length;                // per window
+  Dim size;     // even
+  Ints first;   // per window
+  Ints length;  // per window
 };
 
 AxisWindows windows_of(Lower& l, const Dim& in, const Dim& out) {
@@ -63,7 +63,8 @@ bool adaptive_fits(Lower& l, Tensor self, const Dims& output_size, size_t spatia
   for (const Dim& d : output_size) positive = positive && d >= Dim(1);
   for (int64_t i = 0; i < rank; ++i) positive = positive && self.dim(-1 - i) >= Dim(1);
   if (!positive)
-    l.wrong("expected " + std::to_string(spatial) + " positive sizes, got " + text_of(output_size) + " for " + describe(self));
+    l.wrong("expected " + std::to_string(spatial) + " positive sizes, got " + text_of(output_size) + " for " +
+            describe(self));
   return positive;
 }
 
@@ -86,7 +87,8 @@ Tensor adaptive_avg_pool3d_half(Lower& l, Tensor self, const Dims& output_size) 
   std::vector<AxisWindows> windows;
   for (int64_t i = 3; i-- > 0;) {  // the last axis first, so that the axes before keep their numbers
     windows.insert(windows.begin(), windows_of(l, self.dim(first + i), output_size[static_cast<size_t>(i)]));
-    v = unfold_axis(l, v, first + i, output_size[static_cast<size_t>(i)], windows.front(), l.constant(DType::Float32, 0));
+    v = unfold_axis(l, v, first + i, output_size[static_cast<size_t>(i)], windows.front(),
+                    l.constant(DType::Float32, 0));
   }
   if (!v.has_value()) return {};
   Dims shape = l.type(v).dims, result(shape.begin(), shape.begin() + first);
@@ -100,7 +102,8 @@ Tensor adaptive_avg_pool3d_half(Lower& l, Tensor self, const Dims& output_size) 
   flat.push_back(count);
   v = sum_in_steps(l, l.hlo.reshape(l.hlo.transpose(v, order), flat), first + 3, dtype);
   for (int64_t i = 0; i < 3; ++i)
-    v = rounded(l, l.hlo.divide(v, counts_along(l, windows[static_cast<size_t>(i)], first + i, result, DType::Float32)), dtype);
+    v = rounded(l, l.hlo.divide(v, counts_along(l, windows[static_cast<size_t>(i)], first + i, result, DType::Float32)),
+                dtype);
   return make_like(l, l.convert(v, dtype), self);
 }
 
@@ -140,8 +143,9 @@ std::tuple<Tensor, Tensor> adaptive_max_pool(Lower& l, Tensor self, std::vector<
   for (size_t i = 0; i < kSpatial; ++i) {
     int64_t axis = self.rank() - static_cast<int64_t>(kSpatial - i);
     AxisWindows w = windows_of(l, self.dim(axis), sizes[i]);
-    Values both = l.hlo.reduce({unfold_axis(l, v, axis, sizes[i], w, lowest), unfold_axis(l, numbers, axis, sizes[i], w, beyond)},
-                               {lowest, beyond}, {axis + 1}, [&l](std::span<const Value> a) { return first_maximum(l, a); });
+    Values both =
+        l.hlo.reduce({unfold_axis(l, v, axis, sizes[i], w, lowest), unfold_axis(l, numbers, axis, sizes[i], w, beyond)},
+                     {lowest, beyond}, {axis + 1}, [&l](std::span<const Value> a) { return first_maximum(l, a); });
     v = both[0];
     numbers = both[1];
   }

@@ -85,8 +85,8 @@ Value fold_heads(Lower& l, Value v, const Dim& heads) {
   return l.hlo.reshape(v, shape);
 }
 
-std::optional<Attention> attend_heads(Lower& l, Value q, Value k, Value v, const Dims& score_shape, const Dims& output_shape,
-                                      double scale, const AttentionOptions& options) {
+std::optional<Attention> attend_heads(Lower& l, Value q, Value k, Value v, const Dims& score_shape,
+                                      const Dims& output_shape, double scale, const AttentionOptions& options) {
   if (!q.has_value() || !k.has_value() || !v.has_value()) return std::nullopt;
   Value scores = batched_product(l, q, k, true);
   if (!scores.has_value()) return std::nullopt;
@@ -105,12 +105,13 @@ std::optional<Attention> attend_heads(Lower& l, Value q, Value k, Value v, const
 }
 
 bool attention_fits(Lower& l, Tensor query, Tensor key, Tensor value, const AttentionOptions& options) {
-  if (query.is_poison() || key.is_poison() || value.is_poison() || (options.mask && options.mask->is_poison())) return false;
+  if (query.is_poison() || key.is_poison() || value.is_poison() || (options.mask && options.mask->is_poison()))
+    return false;
   int64_t least = options.enable_gqa ? 3 : 2;
   for (Tensor t : {query, key, value}) {
     if (!is_float(t.dtype()) || t.dtype() != query.dtype()) {
-      l.wrong("expected query, key and value of one floating-point dtype, got " + describe(query) + ", " + describe(key) +
-              " and " + describe(value));
+      l.wrong("expected query, key and value of one floating-point dtype, got " + describe(query) + ", " +
+              describe(key) + " and " + describe(value));
       return false;
     }
     if (!l.expect_rank(t, least, static_cast<int64_t>(stablehlo::kMaxRank), "query, key and value")) return false;
@@ -129,7 +130,8 @@ std::optional<Attention> attend(Lower& l, Tensor query, Tensor key, Tensor value
   if (options.enable_gqa && query.dim(-3) != key.dim(-3)) {
     Dim heads = key.dim(-3);
     if (heads < Dim(1) || heads != value.dim(-3) || mod(query.dim(-3), heads) != Dim(0)) {
-      l.wrong("query heads are no multiple of key heads: " + describe(query) + ", " + describe(key) + ", " + describe(value));
+      l.wrong("query heads are no multiple of key heads: " + describe(query) + ", " + describe(key) + ", " +
+              describe(value));
       return std::nullopt;
     }
     Dims outer = batch_of(query);
@@ -155,7 +157,8 @@ bool no_dropout(Lower& l, double dropout_p) {
   return false;
 }
 
-// PyTorch's fused CPU kernel, which takes four axes and equal head sizes, writes its result in the query's memory order.
+// PyTorch's fused CPU kernel, which takes four axes and equal head sizes, writes its result in the query's memory
+// order.
 Dims output_strides(Tensor query, Tensor key, Tensor value, const Dims& shape) {
   bool fused = query.rank() == 4 && key.rank() == 4 && value.rank() == 4 && query.dim(-1) == value.dim(-1) &&
                shape == query.shape();
@@ -168,8 +171,8 @@ Tensor make_output(Lower& l, Value output, Tensor query, Tensor key, Tensor valu
   return l.make(v, output_strides(query, key, value, l.type(v).dims));
 }
 
-Tensor scaled_dot_product_attention(Lower& l, Tensor query, Tensor key, Tensor value, Optional<Tensor> attn_mask, double dropout_p,
-                                    bool is_causal, Optional<double> scale, bool enable_gqa) {
+Tensor scaled_dot_product_attention(Lower& l, Tensor query, Tensor key, Tensor value, Optional<Tensor> attn_mask,
+                                    double dropout_p, bool is_causal, Optional<double> scale, bool enable_gqa) {
   if (!no_dropout(l, dropout_p)) return {};
   auto a = attend(l, query, key, value, {attn_mask, is_causal, scale, enable_gqa});
   if (!a) return {};
@@ -211,13 +214,15 @@ Tensor no_state(Lower& l) { return l.make(l.constant(DType::Int64, 0)); }
 
 std::tuple<Tensor, Tensor, Tensor, Tensor> efficient_attention(Lower& l, Tensor query, Tensor key, Tensor value,
                                                                Optional<Tensor> attn_bias, bool compute_log_sumexp,
-                                                               double dropout_p, bool is_causal, Optional<double> scale) {
+                                                               double dropout_p, bool is_causal,
+                                                               Optional<double> scale) {
   if (compute_log_sumexp) return l.unsupported("compute_log_sumexp", "True", "export the model for inference");
   if (!no_dropout(l, dropout_p)) return {};
   auto a = attend(l, query, key, value, {attn_bias, is_causal, scale, grouped(query, key)});
   if (!a) return {};
   Dims none{query.dim(0), query.dim(1), Dim(0)};
-  return {make_output(l, a->output, query, key, value), l.make(l.full(none, DType::Float32, 0)), no_state(l), no_state(l)};
+  return {make_output(l, a->output, query, key, value), l.make(l.full(none, DType::Float32, 0)), no_state(l),
+          no_state(l)};
 }
 
 }  // namespace

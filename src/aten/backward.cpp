@@ -85,7 +85,8 @@ Tensor gelu_backward(Lower& l, Tensor grad_output, Tensor self, std::string appr
     return chain(l, grad_output, self, [](Formula x) {
       return (erf(x * kSqrtHalf) + 1.0) * 0.5 + x * exp(x * x * -0.5) * kInverseSqrtTwoPi;
     });
-  if (approximate != "tanh") return l.unsupported("approximate", "'" + approximate + "'", "PyTorch knows 'none' and 'tanh'");
+  if (approximate != "tanh")
+    return l.unsupported("approximate", "'" + approximate + "'", "PyTorch knows 'none' and 'tanh'");
   return chain(l, grad_output, self, [](Formula x) {
     Formula t = tanh((x + x * x * x * kCubic) * kSqrtTwoOverPi);
     Formula inner = (x * x * (3 * kCubic) + 1.0) * kSqrtTwoOverPi;
@@ -97,9 +98,8 @@ Tensor hardsigmoid_backward(Lower& l, Tensor grad_output, Tensor self) {
   return chain(l, grad_output, self, [](Formula x) { return select((x > -3.0) & (x < 3.0), 1.0 / 6, x * 0.0); });
 }
 Tensor hardswish_backward(Lower& l, Tensor grad_output, Tensor self) {
-  return chain(l, grad_output, self, [](Formula x) {
-    return select(x <= -3.0, 0.0, select(x < 3.0, x / 3.0 + 0.5, x.like(1)));
-  });
+  return chain(l, grad_output, self,
+               [](Formula x) { return select(x <= -3.0, 0.0, select(x < 3.0, x / 3.0 + 0.5, x.like(1))); });
 }
 
 // ---- softmax
@@ -110,7 +110,8 @@ namespace {
 template <typename Fn>
 Tensor softmax_gradient(Lower& l, Tensor grad, Tensor output, int64_t dim, DType result, Fn&& fn) {
   auto axis = l.axis(dim, output.rank());
-  if (!axis || grad.shape() != output.shape()) return axis ? Tensor(l.wrong("expected a gradient like the output, got " + describe(grad))) : Tensor();
+  if (!axis || grad.shape() != output.shape())
+    return axis ? Tensor(l.wrong("expected a gradient like the output, got " + describe(grad))) : Tensor();
   Axes axes = output.rank() == 0 ? Axes() : Axes{*axis};
   DType compute = lower::accumulate_type(output.dtype());
   Formula g(l, l.read(grad, compute)), y(l, l.read(output, compute));
@@ -134,7 +135,8 @@ Tensor log_softmax_backward(Lower& l, Tensor grad_output, Tensor output, int64_t
 Tensor mse_loss_backward(Lower& l, Tensor grad_output, Tensor self, Tensor target, int64_t reduction) {
   return loss_gradient(l, grad_output, self, target, reduction, [](Formula x, Formula t) { return (x - t) * 2.0; });
 }
-Tensor smooth_l1_loss_backward(Lower& l, Tensor grad_output, Tensor self, Tensor target, int64_t reduction, double beta) {
+Tensor smooth_l1_loss_backward(Lower& l, Tensor grad_output, Tensor self, Tensor target, int64_t reduction,
+                               double beta) {
   return loss_gradient(l, grad_output, self, target, reduction, [&](Formula x, Formula t) {
     Formula d = x - t;
     return select(abs(d) < beta, d / beta, sign(d));
@@ -154,7 +156,8 @@ Tensor binary_cross_entropy_backward(Lower& l, Tensor grad_output, Tensor self, 
 // -weight at the target's class, over the total weight if the loss is a mean.
 Tensor nll_loss_backward(Lower& l, Tensor grad_output, Tensor self, Tensor target, Optional<Tensor> weight,
                          int64_t reduction, Dim ignore_index, Tensor total_weight) {
-  if (self.rank() < 1 || target.rank() != self.rank() - 1) return l.wrong("expected one class a sample, got " + describe(target));
+  if (self.rank() < 1 || target.rank() != self.rank() - 1)
+    return l.wrong("expected one class a sample, got " + describe(target));
   int64_t axis = self.rank() == 1 ? 0 : 1;
   const Dims& shape = self.shape();
   DType compute = lower::accumulate_type(self.dtype());
@@ -189,10 +192,11 @@ Formula input_gradient(Lower& l, const NormGradient& n, const Axes& axes) {
 
 }  // namespace
 
-Three native_layer_norm_backward(Lower& l, Tensor grad_out, Tensor input, Dims normalized_shape, Tensor mean, Tensor rstd,
-                                 Optional<Tensor> weight, Optional<Tensor>, std::vector<bool>) {
+Three native_layer_norm_backward(Lower& l, Tensor grad_out, Tensor input, Dims normalized_shape, Tensor mean,
+                                 Tensor rstd, Optional<Tensor> weight, Optional<Tensor>, std::vector<bool>) {
   auto outer_rank = input.rank() - static_cast<int64_t>(normalized_shape.size());
-  if (outer_rank < 0) return l.wrong("expected an input that ends in " + text_of(normalized_shape) + ", got " + describe(input));
+  if (outer_rank < 0)
+    return l.wrong("expected an input that ends in " + text_of(normalized_shape) + ", got " + describe(input));
   Axes inner(normalized_shape.size()), outer(static_cast<size_t>(outer_rank));
   std::iota(inner.begin(), inner.end(), outer_rank);
   std::iota(outer.begin(), outer.end(), 0);
@@ -209,15 +213,18 @@ Three native_layer_norm_backward(Lower& l, Tensor grad_out, Tensor input, Dims n
 
 // In training through the statistics of the batch; else these are constants.
 Three native_batch_norm_backward(Lower& l, Tensor grad_out, Tensor input, Optional<Tensor> weight,
-                                 Optional<Tensor> running_mean, Optional<Tensor> running_var, Optional<Tensor> save_mean,
-                                 Optional<Tensor> save_invstd, bool train, double eps, std::vector<bool>) {
+                                 Optional<Tensor> running_mean, Optional<Tensor> running_var,
+                                 Optional<Tensor> save_mean, Optional<Tensor> save_invstd, bool train, double eps,
+                                 std::vector<bool>) {
   if (!l.expect_rank(input, 2, 63, "input")) return {};
   Axes axes;
   for (int64_t i = 0; i < input.rank(); ++i)
     if (i != 1) axes.push_back(i);
   DType compute = lower::accumulate_type(input.dtype());
   const Dims& shape = input.shape();
-  auto by_channel = [&](Value v) { return Formula(l, v.has_value() ? l.hlo.broadcast_in_dim(v, shape, {1}) : Value()); };
+  auto by_channel = [&](Value v) {
+    return Formula(l, v.has_value() ? l.hlo.broadcast_in_dim(v, shape, {1}) : Value());
+  };
   const Optional<Tensor>& mean = train ? save_mean : running_mean;
   const Optional<Tensor>& spread_of = train ? save_invstd : running_var;
   if (!mean || !spread_of) return l.wrong("expected the statistics that the forward pass used");

@@ -41,8 +41,9 @@ Tensor left_shift(Lower& l, Operand self, Operand other) {
 Tensor right_shift(Lower& l, Operand self, Operand other) {
   DType dtype = lower::result_type(std::array{Tensor(self), Tensor(other)});
   if (!is_integer(dtype)) return l.wrong("expected integers to shift, got " + describe(self));
-  return l.binary(self, other, is_unsigned(dtype) ? &stablehlo::Builder::shift_right_logical
-                                                  : &stablehlo::Builder::shift_right_arithmetic);
+  return l.binary(
+      self, other,
+      is_unsigned(dtype) ? &stablehlo::Builder::shift_right_logical : &stablehlo::Builder::shift_right_arithmetic);
 }
 
 namespace {

@@ -29,7 +29,8 @@ bool expect_class_targets(Lower& l, Tensor self, Tensor target) {
     return false;
   }
   if (target.shape() == without_axis(self.shape(), class_axis(self))) return true;
-  l.wrong("expected a target of " + text_of(without_axis(self.shape(), class_axis(self))) + ", got " + describe(target));
+  l.wrong("expected a target of " + text_of(without_axis(self.shape(), class_axis(self))) + ", got " +
+          describe(target));
   return false;
 }
 
@@ -70,7 +71,8 @@ Optional<ClassLoss> class_loss(Lower& l, Tensor self, Tensor target, const Optio
   Formula scores(l, l.read(self, compute));
   Formula choice = chosen(l, self, target);
   Formula picked = at_target(l, scores, choice, axis);
-  Formula weights = weight ? at_target(l, class_weights(l, *weight, compute, self.shape(), axis), choice, axis) : picked.like(1);
+  Formula weights =
+      weight ? at_target(l, class_weights(l, *weight, compute, self.shape(), axis), choice, axis) : picked.like(1);
   Formula t(l, l.read(target, DType::Int64));
   Formula ignored = eq(t, t.like(Scalar(ignore_index)));
   weights = select(ignored, 0.0, weights);
@@ -152,9 +154,10 @@ Tensor smoothed_loss(Lower& l, Tensor self, Tensor log_scores, Tensor target, co
 }  // namespace
 
 // -log_softmax(self) at the target's class, or weighted by the target's probabilities where it has the shape of self.
-Tensor cross_entropy_loss(Lower& l, Tensor self, Tensor target, Optional<Tensor> weight, int64_t reduction, Dim ignore_index,
-                          double label_smoothing) {
-  if (is_integral(self.dtype()) || self.rank() == 0) return l.wrong("expected scores of classes, got " + describe(self));
+Tensor cross_entropy_loss(Lower& l, Tensor self, Tensor target, Optional<Tensor> weight, int64_t reduction,
+                          Dim ignore_index, double label_smoothing) {
+  if (is_integral(self.dtype()) || self.rank() == 0)
+    return l.wrong("expected scores of classes, got " + describe(self));
   if (target.shape() == self.shape() && !is_integral(target.dtype()))
     return probability_loss(l, self, target, weight, reduction, label_smoothing);
   Tensor scores = l.make(log_softmax_value(l, l.read(self, lower::accumulate_type(self.dtype())), class_axis(self)));
@@ -184,7 +187,8 @@ Scores in_rows(Lower& l, Tensor self, Tensor target) {
 
 }  // namespace
 
-// The sum over the other classes of max(0, margin - score of the target + score)^p * weight of the target, over classes.
+// The sum over the other classes of max(0, margin - score of the target + score)^p * weight of the target, over
+// classes.
 Tensor multi_margin_loss(Lower& l, Tensor self, Tensor target, Scalar p, Scalar margin, Optional<Tensor> weight,
                          int64_t reduction) {
   if (!l.expect_rank(self, 0, 2, "self")) return {};
@@ -205,8 +209,8 @@ Tensor multi_margin_loss(Lower& l, Tensor self, Tensor target, Scalar p, Scalar 
   return reduce_loss(l, result, reduction);
 }
 
-// The sum over classes i that are no target and targets t of max(0, 1 - score t + score i), over classes. Targets are listed
-// from the front, up to the first -1.
+// The sum over classes i that are no target and targets t of max(0, 1 - score t + score i), over classes. Targets are
+// listed from the front, up to the first -1.
 std::tuple<Tensor, Tensor> multilabel_margin_loss_forward(Lower& l, Tensor self, Tensor target, int64_t reduction) {
   if (!l.expect_rank(self, 0, 2, "self")) return {};
   if (target.shape() != self.shape()) return l.wrong("expected a target like self, got " + describe(target));
@@ -222,8 +226,8 @@ std::tuple<Tensor, Tensor> multilabel_margin_loss_forward(Lower& l, Tensor self,
   prefix.padding_low = {Dim(0), classes - Dim(1)};
   prefix.padding_high = {Dim(0), Dim(0)};
   Formula ends = convert(targets < 0.0, DType::Int64);
-  Formula listed = classes == Dim(0) ? eq(ends, 0.0)
-                                     : eq(Formula(l, l.hlo.reduce_window(ends, prefix, Reducer::Add)), 0.0);
+  Formula listed =
+      classes == Dim(0) ? eq(ends, 0.0) : eq(Formula(l, l.hlo.reduce_window(ends, prefix, Reducer::Add)), 0.0);
   // [row, place in the list, class]
   Dims cube{rows, classes, classes};
   Formula names(l, l.hlo.iota({DType::Int64, cube}, 2));
@@ -235,7 +239,8 @@ std::tuple<Tensor, Tensor> multilabel_margin_loss_forward(Lower& l, Tensor self,
   Formula excess = max(1.0 - Formula(l, l.hlo.broadcast_in_dim(picked, cube, {0, 1})) + by_class, 0.0);
   Formula counted = Formula(l, l.hlo.broadcast_in_dim(listed, cube, {0, 1})) &
                     !Formula(l, l.hlo.broadcast_in_dim(is_target, cube, {0, 2}));
-  Formula loss = Formula(l, sum_value(l, select(counted, excess, 0.0), Axes{1, 2})) / static_cast<double>(classes.concrete());
+  Formula loss =
+      Formula(l, sum_value(l, select(counted, excess, 0.0), Axes{1, 2})) / static_cast<double>(classes.concrete());
   Value result = l.convert(loss, self.dtype());
   if (s.single) result = l.hlo.reshape(result, {});
   Value marks = l.hlo.reshape(l.convert(is_target, self.dtype()), self.shape());

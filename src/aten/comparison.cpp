@@ -5,6 +5,7 @@
 #include "aten/pointwise.hpp"
 #include "aten/reduction.hpp"
 #include "aten/special_functions.hpp"
+#include "base/kinds.hpp"
 
 namespace torchlift::aten {
 namespace {
@@ -18,14 +19,16 @@ Tensor compare(Lower& l, Tensor self, Operand other) {
 // A truth value of each part of a number, for integers a constant.
 template <typename Fn>
 Tensor ask(Lower& l, Tensor self, bool of_integers, Fn&& fn) {
-  if (is_integral(self.dtype())) return map(l, self, {}, [&](Formula x) { return convert(x, DType::Bool).like(of_integers); });
+  if (is_integral(self.dtype()))
+    return map(l, self, {}, [&](Formula x) { return convert(x, DType::Bool).like(of_integers); });
   return map(l, self, {}, std::forward<Fn>(fn));
 }
 
 lower::Refused refuse_value(Lower& l, std::string what) {
-  return l.refuse(Kind::DataDependent,
-                  {{"what", std::move(what)},
-                   {"advice", "compute with the tensor itself (torch.where, masks), or move this decision out of the model"}});
+  return l.refuse(
+      Kind::DataDependent,
+      {{"what", std::move(what)},
+       {"advice", "compute with the tensor itself (torch.where, masks), or move this decision out of the model"}});
 }
 
 }  // namespace
@@ -38,15 +41,13 @@ Tensor isnan(Lower& l, Tensor self) {
 
 Tensor isinf(Lower& l, Tensor self) {
   auto infinite = [](Formula x) { return eq(formula::abs(x), kInfinity); };
-  return ask(l, self, false, [&](Formula x) {
-    return is_complex(x.dtype()) ? infinite(real(x)) | infinite(imag(x)) : infinite(x);
-  });
+  return ask(l, self, false,
+             [&](Formula x) { return is_complex(x.dtype()) ? infinite(real(x)) | infinite(imag(x)) : infinite(x); });
 }
 
 Tensor isfinite(Lower& l, Tensor self) {
-  return ask(l, self, true, [](Formula x) {
-    return is_complex(x.dtype()) ? is_finite(real(x)) & is_finite(imag(x)) : is_finite(x);
-  });
+  return ask(l, self, true,
+             [](Formula x) { return is_complex(x.dtype()) ? is_finite(real(x)) & is_finite(imag(x)) : is_finite(x); });
 }
 
 Tensor isposinf(Lower& l, Tensor self) {

@@ -58,7 +58,8 @@ IValues wrap_with_autocast(Lower& l, Operands operands) {
   std::string device = device_type(operands[0]);
   auto enabled = operands[2].number();
   if (device != "cpu" && enabled && enabled->to_bool()) {
-    l.unsupported("device_type", device, "export the model with autocast for `cpu`: each device has its own list of operators");
+    l.unsupported("device_type", device,
+                  "export the model with autocast for `cpu`: each device has its own list of operators");
     return {};
   }
   Lower::Autocast before = l.autocast;
@@ -87,7 +88,8 @@ IValues strict_mode(Lower& l, Operands operands) {
 
 using Roots = std::vector<lower::TensorNode*>;
 
-// What a graph gives when it is walked in a region: the values of its results, and those of outer tensors that it wrote.
+// What a graph gives when it is walked in a region: the values of its results, and those of outer tensors that it
+// wrote.
 struct RegionResult {
   Values values;
   std::vector<std::pair<lower::TensorNode*, Value>> written;
@@ -127,7 +129,8 @@ IValue::List make_all(Lower& l, std::span<const Value> values) {
 // Loops carry tensors; a write to another one would have to be carried too.
 bool refuse_writes(Lower& l, const RegionResult& result) {
   if (result.written.empty()) return false;
-  l.unsupported("body", "a graph that writes to a tensor from outside of the loop", "carry that tensor through the loop");
+  l.unsupported("body", "a graph that writes to a tensor from outside of the loop",
+                "carry that tensor through the loop");
   return true;
 }
 
@@ -159,7 +162,8 @@ Value predicate_of(Lower& l, const IValue& v) {
 Values branch_values(Lower& l, BlockId graph, const IValue::List& inputs, const Roots& roots) {
   RegionResult result = walk_in_region(l, graph, inputs);
   for (lower::TensorNode* root : roots) {
-    auto it = std::find_if(result.written.begin(), result.written.end(), [&](const auto& w) { return w.first == root; });
+    auto it =
+        std::find_if(result.written.begin(), result.written.end(), [&](const auto& w) { return w.first == root; });
     result.values.push_back(it == result.written.end() ? root->value : it->second);
   }
   return result.values;
@@ -188,8 +192,9 @@ IValues cond(Lower& l, Operands operands) {
   Value predicate = predicate_of(l, operands[0]);
   if (!predicate.has_value()) return {};
   Roots roots = written_roots(l, std::array{*on_true, *on_false}, inputs);
-  Values results = l.hlo.if_(predicate, [&] { return branch_values(l, *on_true, inputs, roots); },
-                             [&] { return branch_values(l, *on_false, inputs, roots); });
+  Values results = l.hlo.if_(
+      predicate, [&] { return branch_values(l, *on_true, inputs, roots); },
+      [&] { return branch_values(l, *on_false, inputs, roots); });
   if (results.size() < roots.size()) return {};
   size_t outputs = results.size() - roots.size();
   for (size_t i = 0; i < roots.size(); ++i) l.write(Tensor(roots[i]), results[outputs + i]);
@@ -245,11 +250,11 @@ std::optional<Dim> step_count(Lower& l, const Values& xs) {
   std::optional<Dim> count;
   for (Value v : xs) {
     if (!v.has_value()) return std::nullopt;
-    if (l.type(v).rank() == 0 || (count && *count != l.type(v).dims[0])) {
+    if (l.type(v).rank() == 0 || (count && *count != l.size(v, 0))) {
       l.wrong("expected operands of one size along dim 0");
       return std::nullopt;
     }
-    count = l.type(v).dims[0];
+    count = l.size(v, 0);
   }
   if (!count) l.wrong("expected at least one operand to go through");
   return count;
@@ -257,8 +262,8 @@ std::optional<Dim> step_count(Lower& l, const Values& xs) {
 
 struct Loop {
   BlockId graph;
-  Values carry;           // before the first step
-  Values xs;              // gone through along axis 0
+  Values carry;  // before the first step
+  Values xs;     // gone through along axis 0
   IValue::List further;
 };
 

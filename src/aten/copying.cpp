@@ -47,10 +47,12 @@ namespace {
 Tensor to_dtype(Lower& l, Tensor self, DType dtype, Ignored, bool copy, Optional<MemoryFormat> memory_format) {
   return converted(l, self, dtype, copy, memory_format);
 }
-Tensor to_device(Lower& l, Tensor self, Ignored, DType dtype, Ignored, bool copy, Optional<MemoryFormat> memory_format) {
+Tensor to_device(Lower& l, Tensor self, Ignored, DType dtype, Ignored, bool copy,
+                 Optional<MemoryFormat> memory_format) {
   return converted(l, self, dtype, copy, memory_format);
 }
-Tensor to_dtype_layout(Lower& l, Tensor self, TensorOptions options, Ignored, bool copy, Optional<MemoryFormat> memory_format) {
+Tensor to_dtype_layout(Lower& l, Tensor self, TensorOptions options, Ignored, bool copy,
+                       Optional<MemoryFormat> memory_format) {
   return converted(l, self, options.dtype.value_or(self.dtype()), copy, memory_format);
 }
 Tensor to_other(Lower& l, Tensor self, Tensor other, Ignored, bool copy, Optional<MemoryFormat> memory_format) {
@@ -108,20 +110,23 @@ Tensor view_as_real(Lower& l, Tensor self) {
   Dims inner = self.shape(), shape = self.shape(), strides = scaled(self.strides(), 2);
   shape.push_back(2);
   strides.push_back(1);
-  return retyped(l, self, real_of(self.dtype()), std::move(shape), std::move(strides), self.node()->storage_offset * Dim(2),
+  return retyped(l, self, real_of(self.dtype()), std::move(shape), std::move(strides),
+                 self.node()->storage_offset * Dim(2),
                  {.read = [&l, inner](Value v) { return parts_of(l, v, inner); },
                   .write = [&l, inner](Value, Value update) { return complex_of_parts(l, update, inner); }});
 }
 
 Tensor view_as_complex(Lower& l, Tensor self) {
   if (self.is_poison()) return {};
-  bool fits = self.rank() > 0 && self.dim(-1) == Dim(2) && (self.dtype() == DType::Float32 || self.dtype() == DType::Float64);
+  bool fits =
+      self.rank() > 0 && self.dim(-1) == Dim(2) && (self.dtype() == DType::Float32 || self.dtype() == DType::Float64);
   if (!fits) return l.wrong("expected float32 or float64 with a last dim of 2, got " + describe(self));
   Dims shape = self.shape(), strides = self.strides();
   shape.pop_back();
   strides.pop_back();
   for (Dim& s : strides) s = floordiv(s, Dim(2));
-  return retyped(l, self, complex_of(self.dtype()), shape, std::move(strides), floordiv(self.node()->storage_offset, Dim(2)),
+  return retyped(l, self, complex_of(self.dtype()), shape, std::move(strides),
+                 floordiv(self.node()->storage_offset, Dim(2)),
                  {.read = [&l, shape](Value v) { return complex_of_parts(l, v, shape); },
                   .write = [&l, shape](Value, Value update) { return parts_of(l, update, shape); }});
 }
@@ -129,7 +134,8 @@ Tensor view_as_complex(Lower& l, Tensor self) {
 // The real part as a view; a real tensor itself.
 Tensor real(Lower& l, Tensor self) {
   if (self.is_poison() || !is_complex(self.dtype())) return self;
-  return retyped(l, self, real_of(self.dtype()), self.shape(), scaled(self.strides(), 2), self.node()->storage_offset * Dim(2),
+  return retyped(l, self, real_of(self.dtype()), self.shape(), scaled(self.strides(), 2),
+                 self.node()->storage_offset * Dim(2),
                  {.read = [&l](Value v) { return l.hlo.real(v); },
                   .write = [&l](Value base, Value update) { return l.hlo.complex(update, l.hlo.imag(base)); }});
 }
@@ -156,7 +162,8 @@ Value reinterpret(Lower& l, Value v, DType from, DType to, const Dims& result) {
 Tensor view_dtype(Lower& l, Tensor self, DType dtype) {
   if (self.is_poison() || dtype == self.dtype()) return self;
   DType from = self.dtype();
-  if (is_complex(from) && dtype == real_of(from)) return flatten(l, view_as_real(l, self), self.rank() - 1, self.rank());
+  if (is_complex(from) && dtype == real_of(from))
+    return flatten(l, view_as_real(l, self), self.rank() - 1, self.rank());
   if (is_complex(dtype) && from == real_of(dtype) && self.rank() > 0 && mod(self.dim(-1), 2) == Dim(0)) {
     Dims pairs = self.shape();
     pairs.back() = floordiv(pairs.back(), 2);
@@ -177,7 +184,8 @@ Tensor view_dtype(Lower& l, Tensor self, DType dtype) {
     shape.back() = shape.back() * Dim(in / out);
     offset = offset * Dim(in / out);
   } else if (in < out) {
-    if (mod(shape.back(), Dim(out / in)) != Dim(0)) return l.wrong("a last dim of " + shape.back().text() + " as a wider dtype");
+    if (mod(shape.back(), Dim(out / in)) != Dim(0))
+      return l.wrong("a last dim of " + shape.back().text() + " as a wider dtype");
     for (Dim& s : strides) s = floordiv(s, Dim(out / in));
     strides.back() = 1;
     shape.back() = floordiv(shape.back(), Dim(out / in));

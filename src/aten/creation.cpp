@@ -25,7 +25,8 @@ DType dtype_of(const Scalar& value, TensorOptions options) { return options.dtyp
 Tensor filled_like(Lower& l, Tensor self, const Scalar& value, TensorOptions options, Optional<MemoryFormat> format) {
   if (self.is_poison()) return {};
   bool preserve = !format || *format == MemoryFormat::Preserve;
-  Dims strides = preserve ? lower::dense_strides_like(self.shape(), self.strides()) : lower::strides_for(self.shape(), *format);
+  Dims strides =
+      preserve ? lower::dense_strides_like(self.shape(), self.strides()) : lower::strides_for(self.shape(), *format);
   return l.make(l.full(self.shape(), options.dtype.value_or(self.dtype()), value), std::move(strides));
 }
 
@@ -41,7 +42,9 @@ Tensor full(Lower& l, Dims size, Scalar fill_value, TensorOptions options) {
 
 namespace {
 
-Tensor ones(Lower& l, Dims size, TensorOptions options) { return filled(l, size, options.dtype.value_or(DType::Float32), 1); }
+Tensor ones(Lower& l, Dims size, TensorOptions options) {
+  return filled(l, size, options.dtype.value_or(DType::Float32), 1);
+}
 
 Tensor empty(Lower& l, Dims size, TensorOptions options, Optional<MemoryFormat> memory_format) {
   return filled(l, size, options.dtype.value_or(DType::Float32), 0, memory_format);
@@ -77,15 +80,20 @@ Tensor zeros_like(Lower& l, Tensor self, TensorOptions options, Optional<MemoryF
 Tensor ones_like(Lower& l, Tensor self, TensorOptions options, Optional<MemoryFormat> memory_format) {
   return filled_like(l, self, 1, options, memory_format);
 }
-Tensor full_like(Lower& l, Tensor self, Scalar fill_value, TensorOptions options, Optional<MemoryFormat> memory_format) {
+Tensor full_like(Lower& l, Tensor self, Scalar fill_value, TensorOptions options,
+                 Optional<MemoryFormat> memory_format) {
   return filled_like(l, self, fill_value, options, memory_format);
 }
 
 Tensor new_full(Lower& l, Tensor self, Dims size, Scalar fill_value, TensorOptions options) {
   return filled(l, size, options.dtype.value_or(self.dtype()), fill_value);
 }
-Tensor new_zeros(Lower& l, Tensor self, Dims size, TensorOptions options) { return new_full(l, self, std::move(size), 0, options); }
-Tensor new_ones(Lower& l, Tensor self, Dims size, TensorOptions options) { return new_full(l, self, std::move(size), 1, options); }
+Tensor new_zeros(Lower& l, Tensor self, Dims size, TensorOptions options) {
+  return new_full(l, self, std::move(size), 0, options);
+}
+Tensor new_ones(Lower& l, Tensor self, Dims size, TensorOptions options) {
+  return new_full(l, self, std::move(size), 1, options);
+}
 Tensor new_empty_strided(Lower& l, Tensor self, Dims size, Dims stride, TensorOptions options) {
   if (!options.dtype) options.dtype = self.dtype();
   return empty_strided(l, std::move(size), std::move(stride), options);
@@ -96,7 +104,8 @@ Tensor eye_m(Lower& l, Dim n, Dim m, TensorOptions options) {
   Dims shape{n, m};
   DType dtype = options.dtype.value_or(DType::Float32);
   if (n < Dim(0) || m < Dim(0)) return l.wrong("a tensor of shape " + text_of(shape));
-  Value on = l.hlo.compare(l.hlo.iota({DType::Int64, shape}, 0), l.hlo.iota({DType::Int64, shape}, 1), ComparisonDirection::Eq);
+  Value on = l.hlo.compare(l.hlo.iota({DType::Int64, shape}, 0), l.hlo.iota({DType::Int64, shape}, 1),
+                           ComparisonDirection::Eq);
   return l.make(l.convert(on, dtype));
 }
 Tensor eye(Lower& l, Dim n, TensorOptions options) { return eye_m(l, n, n, options); }
@@ -121,7 +130,8 @@ Tensor copy(Lower& l, Tensor self, Tensor src, Ignored) {
 // ---- complex numbers from parts
 
 Tensor complex(Lower& l, Tensor real, Tensor imag) {
-  if (real.dtype() == DType::Float16) return l.unsupported("real", describe(real), "complex32 is not supported: use float32 parts");
+  if (real.dtype() == DType::Float16)
+    return l.unsupported("real", describe(real), "complex32 is not supported: use float32 parts");
   return zip(l, real, imag, {}, [&](Value re, Value im) { return l.hlo.complex(re, im); });
 }
 

@@ -36,7 +36,8 @@ Tensor abs(Lower& l, Tensor self) {
 }
 
 Tensor neg(Lower& l, Tensor self) {
-  if (is_bool(self.dtype())) return l.wrong("negation of a bool tensor is not supported by PyTorch; use `~` or `logical_not()`");
+  if (is_bool(self.dtype()))
+    return l.wrong("negation of a bool tensor is not supported by PyTorch; use `~` or `logical_not()`");
   return l.neg(self);
 }
 
@@ -130,8 +131,7 @@ Tensor rad2deg(Lower& l, Tensor self) {
 
 // The argument of a complex number; pi for negative reals, 0 for others, NaN for NaN.
 Tensor angle(Lower& l, Tensor self) {
-  if (is_complex(self.dtype()))
-    return map(l, self, {}, [](Formula z) { return formula::atan2(imag(z), real(z)); });
+  if (is_complex(self.dtype())) return map(l, self, {}, [](Formula z) { return formula::atan2(imag(z), real(z)); });
   return map_float(l, self, [](Formula x) { return select(is_nan(x), x, select(x < 0.0, kPi, x.like(0))); });
 }
 
@@ -179,15 +179,15 @@ Tensor nan_to_num(Lower& l, Tensor self, Optional<double> nan, Optional<double> 
     result = select(eq(x, kInfinity), posinf.value_or(greatest), result);
     return select(eq(x, -kInfinity), neginf.value_or(-greatest), result);
   };
-  return map(l, self, {}, [&](Formula x) {
-    return is_complex(x.dtype()) ? complex(repair(real(x)), repair(imag(x))) : repair(x);
-  });
+  return map(l, self, {},
+             [&](Formula x) { return is_complex(x.dtype()) ? complex(repair(real(x)), repair(imag(x))) : repair(x); });
 }
 
 // (mantissa, exponent) with self = mantissa * 2^exponent and 0.5 <= |mantissa| < 1.
 std::tuple<Tensor, Tensor> frexp(Lower& l, Tensor self) {
   DType dtype = self.dtype();
-  if (is_integral(dtype) || is_complex(dtype)) return l.wrong("expected a floating-point tensor, got " + describe(self));
+  if (is_integral(dtype) || is_complex(dtype))
+    return l.wrong("expected a floating-point tensor, got " + describe(self));
   formula::Parts parts = formula::frexp(Formula(l, l.read(self, lower::accumulate_type(dtype))));
   return {l.make_elementwise(l.convert(parts.mantissa, dtype), std::array{self}),
           l.make_elementwise(parts.exponent, std::array{self})};

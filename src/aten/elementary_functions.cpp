@@ -85,7 +85,8 @@ Parts frexp(Formula x) {
 
 // ---- exponentials
 
-// exp of the fraction, times the power of two in two factors, so that results near the limits neither overflow nor vanish.
+// exp of the fraction, times the power of two in two factors, so that results near the limits neither overflow nor
+// vanish.
 Formula exp2(Formula x) {
   if (is_complex(x)) return exp(x * kLn2);
   double limit = static_cast<double>(layout_of(x.dtype()).bias);
@@ -171,7 +172,8 @@ Formula acos(Formula x) {
   return complex(atan2(minus.re, plus.re) * 2.0, real_asinh(plus.re * minus.im - plus.im * minus.re));
 }
 
-// The constant 1 is hidden from the compiler: atan2 by a constant one is miscompiled by a CPU plugin for 64 and more elements.
+// The constant 1 is hidden from the compiler: atan2 by a constant one is miscompiled by a CPU plugin for 64 and more
+// elements.
 Formula atan(Formula x) {
   if (is_complex(x)) return over_i(atanh(times_i(x)));
   Value one = x.hlo().optimization_barrier({x.lower().constant(x.dtype(), 1)})[0];

@@ -1,6 +1,7 @@
 // Look-up tables: torch.nn.functional's "Sparse functions".
 #include "aten/axes.hpp"
 #include "aten/families.hpp"
+#include "base/kinds.hpp"
 
 namespace torchlift::aten {
 namespace {
@@ -20,13 +21,14 @@ Value rows_at(Lower& l, Value table, Value indices) {
   g.collapsed_slice_dims = {0};
   g.start_index_map = {0};
   g.index_vector_dim = rank;
-  g.slice_sizes = {Dim(1), l.type(table).dims[1]};
+  g.slice_sizes = {Dim(1), l.size(table, 1)};
   return l.hlo.gather(table, indices, std::move(g));
 }
 
 // weight[indices]; padding_idx and the flags matter to gradients only.
 Tensor embedding(Lower& l, Tensor weight, Tensor indices, Ignored, Ignored, Ignored) {
-  if (weight.is_poison() || indices.is_poison() || !l.expect_rank(weight, 2, 2, "weight") || !integer_indices(l, indices))
+  if (weight.is_poison() || indices.is_poison() || !l.expect_rank(weight, 2, 2, "weight") ||
+      !integer_indices(l, indices))
     return {};
   return l.make(rows_at(l, l.read(weight), l.read(indices)));
 }
@@ -46,7 +48,7 @@ struct BagArguments {
 
 // Which bag each index falls into: the number of offsets at or before it, less one.
 Value bag_numbers(Lower& l, Value offsets, const Dim& count) {
-  Dims grid{count, l.type(offsets).dims[0]};
+  Dims grid{count, l.size(offsets, 0)};
   Value place = l.hlo.iota({DType::Int64, grid}, 0);
   Value begun = l.hlo.compare(along_axis(l, offsets, 1, grid), place, ComparisonDirection::Le);
   Value sum = l.hlo.reduce(l.convert(begun, DType::Int64), {1}, Reducer::Add);
@@ -74,7 +76,8 @@ bool bag_fits(Lower& l, const BagArguments& a) {
   }
   if (!a.per_sample_weights) return true;
   if (a.mode == BagMode::Sum && a.per_sample_weights->shape() == a.indices.shape()) return true;
-  l.wrong("per_sample_weights go with the mode `sum` and have the shape of the indices, got " + describe(*a.per_sample_weights));
+  l.wrong("per_sample_weights go with the mode `sum` and have the shape of the indices, got " +
+          describe(*a.per_sample_weights));
   return false;
 }
 
@@ -113,7 +116,8 @@ BagResults bag(Lower& l, const BagArguments& a) {
   if (a.per_sample_weights) rows = l.hlo.multiply(rows, along_axis(l, l.read(*a.per_sample_weights, wide), 0, grid));
   Value counted = l.hlo.compare(indices, l.full_like(indices, a.padding_idx), ComparisonDirection::Ne);
   Value valid = along_axis(l, counted, 0, grid);
-  Value sizes = gather_bags(l, l.full({bag_count}, DType::Int64, 0), bags, l.convert(counted, DType::Int64), Reducer::Add);
+  Value sizes =
+      gather_bags(l, l.full({bag_count}, DType::Int64, 0), bags, l.convert(counted, DType::Int64), Reducer::Add);
 
   Reducer reducer = a.mode == BagMode::Max ? Reducer::MaximumNan : Reducer::Add;
   Value neutral = l.hlo.broadcast_in_dim(l.hlo.identity(reducer, wide), grid, {});
@@ -158,12 +162,13 @@ BagResults embedding_bag(Lower& l, Tensor weight, Tensor indices, Tensor offsets
 }
 
 // A negative padding_idx counts from the end of the table.
-BagResults embedding_bag_padding_idx(Lower& l, Tensor weight, Tensor indices, Tensor offsets, Ignored, int64_t mode, Ignored,
-                                     Optional<Tensor> per_sample_weights, bool include_last_offset,
+BagResults embedding_bag_padding_idx(Lower& l, Tensor weight, Tensor indices, Tensor offsets, Ignored, int64_t mode,
+                                     Ignored, Optional<Tensor> per_sample_weights, bool include_last_offset,
                                      Optional<int64_t> padding_idx) {
   int64_t padding = padding_idx.value_or(-1);
   if (padding_idx && padding < 0) padding += l.pin(weight.dim(0));
-  return embedding_bag_ex<true>(l, weight, indices, offsets, {}, mode, {}, per_sample_weights, include_last_offset, padding);
+  return embedding_bag_ex<true>(l, weight, indices, offsets, {}, mode, {}, per_sample_weights, include_last_offset,
+                                padding);
 }
 
 // ---- one_hot
@@ -173,7 +178,8 @@ Tensor one_hot(Lower& l, Tensor self, int64_t num_classes) {
   if (self.is_poison()) return {};
   if (self.dtype() != DType::Int64) return l.wrong("expected int64 classes, got " + describe(self));
   if (num_classes < 0)
-    return l.refuse(Kind::DataDependent, {{"what", "the number of classes of one_hot"}, {"advice", "give num_classes"}});
+    return l.refuse(Kind::DataDependent,
+                    {{"what", "the number of classes of one_hot"}, {"advice", "give num_classes"}});
   Dims shape = self.shape();
   shape.emplace_back(num_classes);
   auto last = static_cast<int64_t>(shape.size()) - 1;

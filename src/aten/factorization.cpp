@@ -97,10 +97,9 @@ Value solve_triangle(Lower& l, Tensor a, Tensor b, Triangle t) {
   of_b.insert(of_b.end(), {b.dim(-2), b.dim(-1)});
   Value triangle = l.broadcast_to(l.read(a), of_a);
   Value right = l.broadcast_to(l.read(b), of_b);
-  return l.hlo.triangular_solve(triangle, right, {.left_side = t.left,
-                                                  .lower = !t.upper,
-                                                  .unit_diagonal = t.unitriangular,
-                                                  .transpose_a = t.transpose});
+  return l.hlo.triangular_solve(
+      triangle, right,
+      {.left_side = t.left, .lower = !t.upper, .unit_diagonal = t.unitriangular, .transpose_a = t.transpose});
 }
 
 bool solvable(Lower& l, Tensor a, Tensor b) {
@@ -118,12 +117,14 @@ Tensor linalg_solve_triangular(Lower& l, Tensor self, Tensor B, bool upper, bool
 }
 
 // The older form: also hands back A.
-std::tuple<Tensor, Tensor> triangular_solve(Lower& l, Tensor self, Tensor A, bool upper, bool transpose, bool unitriangular) {
+std::tuple<Tensor, Tensor> triangular_solve(Lower& l, Tensor self, Tensor A, bool upper, bool transpose,
+                                            bool unitriangular) {
   if (!solvable(l, A, self)) return {};
   using stablehlo::TransposeA;
-  Value x = solve_triangle(l, A, self, {.upper = upper,
-                                        .unitriangular = unitriangular,
-                                        .transpose = transpose ? TransposeA::Transpose : TransposeA::NoTranspose});
+  Value x = solve_triangle(l, A, self,
+                           {.upper = upper,
+                            .unitriangular = unitriangular,
+                            .transpose = transpose ? TransposeA::Transpose : TransposeA::NoTranspose});
   if (!x.has_value()) return {};
   Dims of_a = l.type(x).dims;
   of_a.back() = A.dim(-1);
@@ -224,16 +225,19 @@ Tensor linalg_matrix_norm_name(Lower& l, Tensor self, std::string ord, std::vect
 }
 
 // 1, -1: extremes of the sums of columns; inf, -inf: of rows. 2 and -2 need singular values.
-Tensor linalg_matrix_norm(Lower& l, Tensor self, Scalar ord, std::vector<int64_t> dim, bool keepdim, Optional<DType> dtype) {
+Tensor linalg_matrix_norm(Lower& l, Tensor self, Scalar ord, std::vector<int64_t> dim, bool keepdim,
+                          Optional<DType> dtype) {
   if (self.is_poison() || !expect_inexact(l, self, dtype)) return {};
   double order = ord.to_double(), size = std::fabs(order);
-  if (size != 1 && !std::isinf(size)) return l.unsupported("ord", ord.text(), "norms by singular values have no lowering");
+  if (size != 1 && !std::isinf(size))
+    return l.unsupported("ord", ord.text(), "norms by singular values have no lowering");
   auto axes = matrix_axes(l, self, dim);
   if (!axes) return {};
   int64_t summed = size == 1 ? axes->rows : axes->columns;
   int64_t other = size == 1 ? axes->columns : axes->rows;
   Value sums = l.hlo.reduce(magnitude(l, self, dtype), {summed}, Reducer::Add);
-  Value norm = l.hlo.reduce(sums, {other > summed ? other - 1 : other}, order > 0 ? Reducer::MaximumNan : Reducer::MinimumNan);
+  Value norm =
+      l.hlo.reduce(sums, {other > summed ? other - 1 : other}, order > 0 ? Reducer::MaximumNan : Reducer::MinimumNan);
   norm = with_kept_axes(l, norm, self.shape(), *axes, keepdim);
   return l.make(l.convert(norm, real_of(dtype.value_or(self.dtype()))));
 }
@@ -242,7 +246,8 @@ Tensor linalg_matrix_norm(Lower& l, Tensor self, Scalar ord, std::vector<int64_t
 Tensor linalg_norm(Lower& l, Tensor self, Optional<Scalar> ord, Optional<std::vector<int64_t>> dim, bool keepdim,
                    Optional<DType> dtype) {
   if (self.is_poison()) return {};
-  if (ord && !dim && self.rank() > 2) return l.wrong("expected at most 2-D with ord and without dim, got " + describe(self));
+  if (ord && !dim && self.rank() > 2)
+    return l.wrong("expected at most 2-D with ord and without dim, got " + describe(self));
   bool matrix = ord && (dim ? dim->size() == 2 : self.rank() == 2);
   if (matrix) return linalg_matrix_norm(l, self, *ord, dim.value_or(std::vector<int64_t>{0, 1}), keepdim, dtype);
   return linalg_vector_norm(l, self, ord.value_or(Scalar(2)), dim, keepdim, dtype);

@@ -1,6 +1,6 @@
-// Values with operators, so that a lowering reads like the formula it stands for. A number in a formula takes the type of
-// the value beside it. Everything here keeps the dtype; the functions are found by argument, and do not collide with the
-// lowerings of the same name.
+// Values with operators, so that a lowering reads like the formula it stands for. A number in a formula takes the type
+// of the value beside it. Everything here keeps the dtype; the functions are found by argument, and do not collide with
+// the lowerings of the same name.
 #pragma once
 
 #include <initializer_list>

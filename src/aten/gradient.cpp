@@ -42,7 +42,8 @@ Tensor even_gradient(const Line& line, const Scalar& distance, int64_t edge_orde
     Tensor x = line.element(first), y = line.element(first + step);
     if (edge_order == 1) return l.div(step > 0 ? l.sub(y, x) : l.sub(x, y), distance);
     double sign = step > 0 ? 1 : -1;
-    return weighted(l, l.wrap(-1.5 * sign / d), x, l.wrap(2 * sign / d), y, l.wrap(-0.5 * sign / d), line.element(first + 2 * step));
+    return weighted(l, l.wrap(-1.5 * sign / d), x, l.wrap(2 * sign / d), y, l.wrap(-0.5 * sign / d),
+                    line.element(first + 2 * step));
   };
   return cat(l, {border(0, 1), center, border(-1, -1)}, line.axis);
 }
@@ -53,8 +54,10 @@ Tensor uneven_gradient(const Line& line, Tensor places, int64_t edge_order) {
   Dim n = line.self.dim(line.axis);
   Tensor dx = l.sub(slice(l, places, 0, 1, n, 1), slice(l, places, 0, 0, n - 1, 1));
   Tensor dx1 = slice(l, dx, 0, 0, n - 2, 1), dx2 = slice(l, dx, 0, 1, n - 1, 1), both = l.add(dx1, dx2);
-  Tensor a = l.div(l.neg(dx2), l.mul(dx1, both)), b = l.div(l.sub(dx2, dx1), l.mul(dx1, dx2)), c = l.div(dx1, l.mul(dx2, both));
-  Tensor center = weighted(l, line.along(a), line.part(0, n - 2), line.along(b), line.part(1, n - 1), line.along(c), line.part(2, n));
+  Tensor a = l.div(l.neg(dx2), l.mul(dx1, both)), b = l.div(l.sub(dx2, dx1), l.mul(dx1, dx2)),
+         c = l.div(dx1, l.mul(dx2, both));
+  Tensor center = weighted(l, line.along(a), line.part(0, n - 2), line.along(b), line.part(1, n - 1), line.along(c),
+                           line.part(2, n));
   auto distance = [&](int64_t i) { return select(l, dx, 0, i); };
   Tensor front, back;
   if (edge_order == 1) {
@@ -71,10 +74,13 @@ Tensor uneven_gradient(const Line& line, Tensor places, int64_t edge_order) {
   return cat(l, {front, center, back}, line.axis);
 }
 
-TensorList gradient(Lower& l, Tensor self, std::vector<int64_t> dims, const std::vector<Spacing>& spacing, int64_t edge_order) {
+TensorList gradient(Lower& l, Tensor self, std::vector<int64_t> dims, const std::vector<Spacing>& spacing,
+                    int64_t edge_order) {
   if (self.is_poison()) return TensorList(dims.size());
   if (edge_order != 1 && edge_order != 2) return l.unsupported("edge_order", std::to_string(edge_order));
-  if (spacing.size() != dims.size()) return l.wrong("gradient along " + std::to_string(dims.size()) + " dims with " + std::to_string(spacing.size()) + " spacings");
+  if (spacing.size() != dims.size())
+    return l.wrong("gradient along " + std::to_string(dims.size()) + " dims with " + std::to_string(spacing.size()) +
+                   " spacings");
   TensorList out;
   for (size_t i = 0; i < dims.size(); ++i) {
     auto axis = l.axis(dims[i], self.rank());
@@ -99,7 +105,9 @@ std::vector<int64_t> dims_of_gradient(const Tensor& self, Optional<int64_t> dim)
   return all;
 }
 
-std::vector<Spacing> equal_spacing(size_t count, const Scalar& distance) { return std::vector<Spacing>(count, Spacing{distance, {}}); }
+std::vector<Spacing> equal_spacing(size_t count, const Scalar& distance) {
+  return std::vector<Spacing>(count, Spacing{distance, {}});
+}
 
 std::vector<Spacing> spacing_of(const std::vector<Scalar>& distances) {
   std::vector<Spacing> out;
@@ -112,7 +120,8 @@ std::vector<Spacing> spacing_of(const TensorList& places) {
   return out;
 }
 
-TensorList gradient_scalarint(Lower& l, Tensor self, Optional<Scalar> spacing, Optional<int64_t> dim, int64_t edge_order) {
+TensorList gradient_scalarint(Lower& l, Tensor self, Optional<Scalar> spacing, Optional<int64_t> dim,
+                              int64_t edge_order) {
   auto dims = dims_of_gradient(self, dim);
   auto distances = equal_spacing(dims.size(), spacing.value_or(1));
   return gradient(l, self, std::move(dims), distances, edge_order);

@@ -5,17 +5,18 @@
 
 namespace torchlift::aten {
 
-// Row i of the result is row i of the input times weight[g], where offs[g-1] <= i < offs[g]; a row past the last offset is
-// zero. Which rows form a group depends on values, the shapes do not: every row is multiplied by every matrix and its own
-// product is kept, exact at the cost of as many products as there are groups.
-// input [S, K], weight [G, K, N], offs [G], rising.
+// Row i of the result is row i of the input times weight[g], where offs[g-1] <= i < offs[g]; a row past the last offset
+// is zero. Which rows form a group depends on values, the shapes do not: every row is multiplied by every matrix and
+// its own product is kept, exact at the cost of as many products as there are groups. input [S, K], weight [G, K, N],
+// offs [G], rising.
 Tensor grouped_mm(Lower& l, Tensor input, Tensor weight, Tensor offs) {
-  if (!l.expect_rank(input, 2, 2, "input") || !l.expect_rank(weight, 3, 3, "weight") || !l.expect_rank(offs, 1, 1, "offs"))
+  if (!l.expect_rank(input, 2, 2, "input") || !l.expect_rank(weight, 3, 3, "weight") ||
+      !l.expect_rank(offs, 1, 1, "offs"))
     return {};
   Dim rows = input.dim(0), groups = weight.dim(0);
   if (offs.dim(0) != groups || weight.dim(1) != input.dim(1))
-    return l.wrong("expected offs and weight of as many groups and input columns as weight rows, got " + describe(input) + ", " +
-                   describe(weight) + ", " + describe(offs));
+    return l.wrong("expected offs and weight of as many groups and input columns as weight rows, got " +
+                   describe(input) + ", " + describe(weight) + ", " + describe(offs));
   // products[g, s, n]
   Dims spread{groups, rows, input.dim(1)};
   stablehlo::DotGeneral dimensions{};

@@ -9,6 +9,7 @@
 #include "aten/scan.hpp"
 #include "aten/shaping.hpp"
 #include "aten/sorting.hpp"
+#include "base/kinds.hpp"
 
 namespace torchlift::aten {
 namespace {
@@ -49,8 +50,9 @@ Tensor histc(Lower& l, Tensor self, int64_t bins, Scalar min, Scalar max) {
 }
 
 Tensor bincount(Lower& l, Tensor, Optional<Tensor>, Dim) {
-  return l.refuse(Kind::DataDependent, {{"what", std::string("the size of bincount's result")},
-                                        {"advice", std::string("use zeros(n).scatter_add(0, x, ones) with a known n")}});
+  return l.refuse(Kind::DataDependent,
+                  {{"what", std::string("the size of bincount's result")},
+                   {"advice", std::string("use zeros(n).scatter_add(0, x, ones) with a known n")}});
 }
 
 // ---- histogram and histogramdd: bins by their edges
@@ -70,8 +72,10 @@ Tensor even_edges(Lower& l, Value coordinate, int64_t bins, Optional<std::pair<d
   return linspace(l, l.make(low), l.make(high), bins + 1, {dtype});
 }
 
-// Counts (or sums of weights) of points, one coordinate a dimension, in the boxes between edges. The last bin is closed.
-Tensor count_boxes(Lower& l, const Values& coordinates, const TensorList& edges, Optional<Tensor> weight, bool density) {
+// Counts (or sums of weights) of points, one coordinate a dimension, in the boxes between edges. The last bin is
+// closed.
+Tensor count_boxes(Lower& l, const Values& coordinates, const TensorList& edges, Optional<Tensor> weight,
+                   bool density) {
   DType dtype = l.type(coordinates[0]).dtype;
   Dims points = l.type(coordinates[0]).dims, shape;
   Value inside = l.full(points, DType::Bool, true), place = l.full(points, DType::Int64, 0);
@@ -136,8 +140,8 @@ Histogram histogram_bins(Lower& l, Tensor self, Tensor bins, Optional<Tensor> we
   return {count_boxes(l, x, {edges}, weight, density), edges};
 }
 
-Histogram histogram_count(Lower& l, Tensor self, int64_t bins, Optional<std::vector<double>> range, Optional<Tensor> weight,
-                          bool density) {
+Histogram histogram_count(Lower& l, Tensor self, int64_t bins, Optional<std::vector<double>> range,
+                          Optional<Tensor> weight, bool density) {
   if (self.is_poison()) return {};
   if (!is_float(self.dtype()) || bins < 1 || bins > kMaxBins || (range && range->size() != 2))
     return l.wrong("histogram of " + describe(self) + " in " + std::to_string(bins) + " bins");
@@ -155,7 +159,8 @@ HistogramDd histogramdd(Lower& l, Tensor self, std::vector<int64_t> bins, Option
   if (self.is_poison()) return {};
   auto x = coordinates_of(l, self, bins.size());
   if (!x || !weight_fits(l, weight, *x)) return {};
-  if (range && range->size() != 2 * bins.size()) return l.wrong("a range of " + std::to_string(range->size()) + " numbers");
+  if (range && range->size() != 2 * bins.size())
+    return l.wrong("a range of " + std::to_string(range->size()) + " numbers");
   TensorList edges;
   for (size_t d = 0; d < bins.size(); ++d) {
     if (bins[d] < 1 || bins[d] > kMaxBins) return l.wrong("histogramdd in " + std::to_string(bins[d]) + " bins");
@@ -168,11 +173,12 @@ HistogramDd histogramdd(Lower& l, Tensor self, std::vector<int64_t> bins, Option
   return {counts, edges};
 }
 
-HistogramDd histogramdd_int(Lower& l, Tensor self, int64_t bins, Optional<std::vector<double>> range, Optional<Tensor> weight,
-                            bool density) {
+HistogramDd histogramdd_int(Lower& l, Tensor self, int64_t bins, Optional<std::vector<double>> range,
+                            Optional<Tensor> weight, bool density) {
   constexpr int64_t kMaxCoordinates = 64;
   if (self.rank() < 1 || self.dim(-1) > Dim(kMaxCoordinates)) return l.wrong("histogramdd of " + describe(self));
-  return histogramdd(l, self, std::vector<int64_t>(static_cast<size_t>(l.pin(self.dim(-1))), bins), std::move(range), weight, density);
+  return histogramdd(l, self, std::vector<int64_t>(static_cast<size_t>(l.pin(self.dim(-1))), bins), std::move(range),
+                     weight, density);
 }
 
 HistogramDd histogramdd_edges(Lower& l, Tensor self, TensorList bins, Ignored, Optional<Tensor> weight, bool density) {
@@ -200,7 +206,8 @@ Tensor segment_reduce(Lower& l, Tensor data, std::string reduce, Optional<Tensor
   if (data.is_poison()) return {};
   if (indices || (!lengths && !offsets)) return l.unsupported("indices", "a tensor", "pass lengths or offsets");
   if (axis != 0 || data.rank() < 1 || (lengths ? *lengths : *offsets).rank() != 1)
-    return l.unsupported("axis", std::to_string(axis), "segments are reduced along the first axis of one list of lengths only");
+    return l.unsupported("axis", std::to_string(axis),
+                         "segments are reduced along the first axis of one list of lengths only");
   static constexpr std::array<std::pair<std::string_view, std::string_view>, 5> kReductions{
       {{"sum", "sum"}, {"mean", "sum"}, {"prod", "prod"}, {"max", "amax"}, {"min", "amin"}}};
   auto known = std::find_if(kReductions.begin(), kReductions.end(), [&](const auto& r) { return r.first == reduce; });

@@ -96,8 +96,9 @@ Tensor index_put(Lower& l, Tensor self, OptionalTensorList indices, Tensor value
   Value updates = l.read(values, self.dtype(), plan->result);
   Dims strides = lower::dense_strides_like(self.shape(), self.strides());
   if (plan->axes.empty()) return l.make(accumulate ? l.hlo.add(l.read(self), updates) : updates, strides);
-  return l.make(scatter_planned(l, l.read(self), *plan, updates, accumulate ? Optional<Reducer>(Reducer::Add) : std::nullopt),
-                strides);
+  return l.make(
+      scatter_planned(l, l.read(self), *plan, updates, accumulate ? Optional<Reducer>(Reducer::Add) : std::nullopt),
+      strides);
 }
 
 namespace {
@@ -106,7 +107,8 @@ Tensor index_put_impl(Lower& l, Tensor self, OptionalTensorList indices, Tensor 
   return index_put(l, self, std::move(indices), values, accumulate);
 }
 
-Tensor unsafe_masked_index_put_accumulate(Lower& l, Tensor self, Tensor mask, OptionalTensorList indices, Tensor values) {
+Tensor unsafe_masked_index_put_accumulate(Lower& l, Tensor self, Tensor mask, OptionalTensorList indices,
+                                          Tensor values) {
   if (self.is_poison() || mask.is_poison() || values.is_poison()) return {};
   if (self.is_empty()) return l.make(l.read(self));
   Tensor masked = masked_fill(l, values, l.make(l.hlo.not_(l.read(mask, DType::Bool))), l.wrap(0));
@@ -140,7 +142,8 @@ Tensor scatter_axis(Lower& l, Tensor self, const IndexPlan& plan, Value updates,
 
 // The source as updates: one element may have no axis.
 Value source_updates(Lower& l, Tensor self, Tensor source, const IndexPlan& plan) {
-  if (source.rank() == 0 && product(plan.result) == Dim(1)) return l.hlo.reshape(l.read(source, self.dtype()), plan.result);
+  if (source.rank() == 0 && product(plan.result) == Dim(1))
+    return l.hlo.reshape(l.read(source, self.dtype()), plan.result);
   if (source.shape() != plan.result)
     return l.wrong("expected a source of shape " + text_of(plan.result) + ", got " + describe(source));
   return l.read(source, self.dtype());
@@ -168,14 +171,15 @@ Tensor index_fill(Lower& l, Tensor self, int64_t dim, Tensor index, Operand valu
   return plan ? scatter_axis(l, self, *plan, l.read(value, self.dtype(), plan->result), {}) : Tensor();
 }
 
-Tensor index_reduce(Lower& l, Tensor self, int64_t dim, Tensor index, Tensor source, std::string reduce, bool include_self) {
+Tensor index_reduce(Lower& l, Tensor self, int64_t dim, Tensor index, Tensor source, std::string reduce,
+                    bool include_self) {
   if (self.is_poison() || index.is_poison() || source.is_poison()) return {};
   auto plan = plan_axis(l, self, dim, index);
   if (!plan) return {};
   if (reduce == "sum") return l.unsupported("reduce", "'sum'");
   Dims shape = self.rank() == 0 ? Dims{Dim(1)} : self.shape();
-  Value out = scatter_reduced(l, l.hlo.reshape(l.read(self), shape), source_updates(l, self, source, *plan), reduce, include_self,
-                              [&](Value base, Value updates, Optional<Reducer> reducer) {
+  Value out = scatter_reduced(l, l.hlo.reshape(l.read(self), shape), source_updates(l, self, source, *plan), reduce,
+                              include_self, [&](Value base, Value updates, Optional<Reducer> reducer) {
                                 return scatter_planned(l, base, *plan, updates, reducer);
                               });
   return l.make(l.hlo.reshape(out, self.shape()), lower::dense_strides_like(self.shape(), self.strides()));

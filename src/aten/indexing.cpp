@@ -9,6 +9,7 @@
 #include "aten/pointwise.hpp"
 #include "aten/scan.hpp"
 #include "aten/shaping.hpp"
+#include "base/kinds.hpp"
 
 namespace torchlift::aten {
 namespace {
@@ -51,7 +52,8 @@ std::optional<IndexPlan> plan_index(Lower& l, Tensor self, const OptionalTensorL
     if (!indices[i]) continue;
     if (indices[i]->is_poison()) return std::nullopt;
     if (is_mask(*indices[i])) {
-      data_dependent(l, "the size of a tensor indexed by a mask", "use torch.where, or index by a fixed number of places");
+      data_dependent(l, "the size of a tensor indexed by a mask",
+                     "use torch.where, or index by a fixed number of places");
       return std::nullopt;
     }
     if (!is_integer(indices[i]->dtype())) {
@@ -66,7 +68,8 @@ std::optional<IndexPlan> plan_index(Lower& l, Tensor self, const OptionalTensorL
   plan.shape = *shape;
   for (size_t i = 0; i < tensors.size(); ++i)
     plan.places.push_back(l.broadcast_to(wrapped_places(l, tensors[i], self.dim(plan.axes[i])), plan.shape));
-  bool neighbours = !plan.axes.empty() && plan.axes.back() - plan.axes.front() + 1 == static_cast<int64_t>(plan.axes.size());
+  bool neighbours =
+      !plan.axes.empty() && plan.axes.back() - plan.axes.front() + 1 == static_cast<int64_t>(plan.axes.size());
   plan.front = neighbours ? plan.axes.front() : 0;
   for (int64_t i = 0; i < self.rank(); ++i)
     if (std::find(plan.axes.begin(), plan.axes.end(), i) == plan.axes.end()) plan.result.push_back(self.dim(i));
@@ -143,8 +146,8 @@ Value masked_from(Lower& l, Value mask, Value flat_source) {
 
 namespace {
 
-// self[indices]. Index tensors broadcast together; their axes stand in place of the indexed ones if those are neighbours,
-// else first.
+// self[indices]. Index tensors broadcast together; their axes stand in place of the indexed ones if those are
+// neighbours, else first.
 Tensor index(Lower& l, Tensor self, OptionalTensorList indices) {
   if (self.is_poison()) return {};
   auto plan = plan_index(l, self, indices);
@@ -215,7 +218,8 @@ Tensor take_along_dim(Lower& l, Tensor self, Tensor indices, Optional<int64_t> d
   if (self.is_poison() || indices.is_poison()) return {};
   if (!dim) return gather(l, reshape(l, self, {self.numel()}), 0, reshape(l, indices, {indices.numel()}), false);
   auto axis = l.axis(*dim, self.rank());
-  if (!axis || self.rank() != indices.rank()) return l.wrong("take_along_dim of " + describe(self) + " by " + describe(indices));
+  if (!axis || self.rank() != indices.rank())
+    return l.wrong("take_along_dim of " + describe(self) + " by " + describe(indices));
   Dims a = self.shape(), b = indices.shape();
   if (self.rank() > 0) a[at(*axis)] = b[at(*axis)] = 1;
   auto shape = l.broadcast_shapes(std::array{a, b});
@@ -239,7 +243,8 @@ Tensor masked_select(Lower& l, Tensor, Tensor) {
 }
 template <typename Result>
 Result refuse_nonzero(Lower& l, Tensor) {
-  return data_dependent(l, "the number of non-zero elements", "use torch.where with three arguments, or nonzero_static");
+  return data_dependent(l, "the number of non-zero elements",
+                        "use torch.where with three arguments, or nonzero_static");
 }
 
 // The coordinates of the first `size` non-zero elements, rows of fill_value after them.
@@ -257,7 +262,8 @@ Tensor nonzero_static(Lower& l, Tensor self, Dim size, int64_t fill_value) {
   });
   Dim kept = size < count ? size : count;
   Value places = slice_axis(l, sorted[1], 0, 0, kept);
-  Value used = l.hlo.compare(slice_axis(l, sorted[0], 0, 0, kept), l.full({kept}, DType::Int32, 0), ComparisonDirection::Eq);
+  Value used =
+      l.hlo.compare(slice_axis(l, sorted[0], 0, 0, kept), l.full({kept}, DType::Int32, 0), ComparisonDirection::Eq);
   Value fill = l.full({kept}, DType::Int64, Scalar(fill_value));
   Values columns;
   Dim stride = count;

@@ -35,7 +35,8 @@ Value scatter_planned(Lower& l, Value self, const IndexPlan& plan, Value updates
 // Values combined with what stands at their places, as scatter_reduce has it: "sum", "prod", "mean", "amax", "amin".
 // `write(base, updates, reducer)` scatters, replacing where no reducer is given.
 using ScatterWrite = std::function<Value(Value base, Value updates, Optional<Reducer> reducer)>;
-Value scatter_reduced(Lower& l, Value self, Value src, const std::string& reduce, bool include_self, const ScatterWrite& write);
+Value scatter_reduced(Lower& l, Value self, Value src, const std::string& reduce, bool include_self,
+                      const ScatterWrite& write);
 
 // Whether an index is a mask: bool, or uint8 as in old PyTorch.
 bool is_mask(const Tensor& index);

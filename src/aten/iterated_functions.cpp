@@ -1,5 +1,5 @@
-// Special functions that iterate until every element is done: incomplete gamma functions and orthogonal polynomials. All are
-// computed in float64 and rounded once; an element that is not done after kMostSteps is NaN.
+// Special functions that iterate until every element is done: incomplete gamma functions and orthogonal polynomials.
+// All are computed in float64 and rounded once; an element that is not done after kMostSteps is NaN.
 #include <functional>
 
 #include "aten/families.hpp"
@@ -19,8 +19,8 @@ Formula any(Formula mask) {
   return mask.with(mask.hlo().reduce(mask, axes, Reducer::Or));
 }
 
-// Repeats state = step(state, k) for k = first, first + 1, ... in every element where active(state, k) holds, as long as one
-// is left. Elements that were cut off become NaN in state[0].
+// Repeats state = step(state, k) for k = first, first + 1, ... in every element where active(state, k) holds, as long
+// as one is left. Elements that were cut off become NaN in state[0].
 Formulas iterate(Formulas state, double first, const std::function<Formula(const Formulas&, Formula)>& active,
                  const std::function<Formulas(const Formulas&, Formula)>& step) {
   Lower& l = state[0].lower();
@@ -35,7 +35,9 @@ Formulas iterate(Formulas state, double first, const std::function<Formula(const
   auto counter = [&](std::span<const Value> v) { return Formula(l, l.broadcast_to(v[count], l.type(v[0]).dims)); };
   Values end = l.hlo.while_(
       inits,
-      [&](std::span<const Value> v) { return any(active(formulas(v), counter(v))) & (Formula(l, v[count]) < kMostSteps); },
+      [&](std::span<const Value> v) {
+        return any(active(formulas(v), counter(v))) & (Formula(l, v[count]) < kMostSteps);
+      },
       [&](std::span<const Value> v) {
         Formulas before = formulas(v);
         Formula k = counter(v);
@@ -59,8 +61,7 @@ Formula gamma_density(Formula a, Formula x) { return exp(a * log(x) - x - lgamma
 // The power series of the lower function (Abramowitz and Stegun 6.5.29).
 Formula lower_series(Formula a, Formula x, Formula wanted) {
   Formulas end = iterate(
-      {a.like(1), a.like(1)}, 1,
-      [&](const Formulas& s, Formula) { return wanted & (s[1] > s[0] * kEpsilon); },
+      {a.like(1), a.like(1)}, 1, [&](const Formulas& s, Formula) { return wanted & (s[1] > s[0] * kEpsilon); },
       [&](const Formulas& s, Formula k) {
         Formula term = s[1] * x / (a + k);
         return Formulas{s[0] + term, term};
@@ -119,7 +120,9 @@ using Next = Formula (*)(Formula x, Formula k, Formula here, Formula before);  /
 Formula by_recurrence(Formula x, Formula n, Formula first, Next next, Formula skip) {
   Formulas end = iterate(
       {first, x.like(1)}, 1, [&](const Formulas&, Formula k) { return (k < n) & !skip; },
-      [&](const Formulas& s, Formula k) { return Formulas{next(x, k, s[0], s[1]), s[0]}; });
+      [&](const Formulas& s, Formula k) {
+        return Formulas{next(x, k, s[0], s[1]), s[0]};
+      });
   Formula result = select(n < 1.0, 1.0, end[0]);
   return select(n < 0.0, 0.0, result);
 }
@@ -170,27 +173,32 @@ Formula chebyshev_w(Formula x, Formula n) {
 }
 
 Formula hermite_h(Formula x, Formula n) {
-  return by_recurrence(x, n, x * 2.0, [](Formula v, Formula k, Formula here, Formula before) {
-    return v * 2.0 * here - k * 2.0 * before;
-  }, never(x));
+  return by_recurrence(
+      x, n, x * 2.0,
+      [](Formula v, Formula k, Formula here, Formula before) { return v * 2.0 * here - k * 2.0 * before; }, never(x));
 }
 
 Formula hermite_he(Formula x, Formula n) {
-  return by_recurrence(x, n, x, [](Formula v, Formula k, Formula here, Formula before) {
-    return v * here - k * before;
-  }, never(x));
+  return by_recurrence(
+      x, n, x, [](Formula v, Formula k, Formula here, Formula before) { return v * here - k * before; }, never(x));
 }
 
 Formula laguerre_l(Formula x, Formula n) {
-  return by_recurrence(x, n, 1.0 - x, [](Formula v, Formula k, Formula here, Formula before) {
-    return ((k * 2.0 + 1.0 - v) * here - k * before) / (k + 1.0);
-  }, never(x));
+  return by_recurrence(
+      x, n, 1.0 - x,
+      [](Formula v, Formula k, Formula here, Formula before) {
+        return ((k * 2.0 + 1.0 - v) * here - k * before) / (k + 1.0);
+      },
+      never(x));
 }
 
 Formula legendre_p(Formula x, Formula n) {
-  return by_recurrence(x, n, x, [](Formula v, Formula k, Formula here, Formula before) {
-    return ((k * 2.0 + 1.0) * v * here - k * before) / (k + 1.0);
-  }, never(x));
+  return by_recurrence(
+      x, n, x,
+      [](Formula v, Formula k, Formula here, Formula before) {
+        return ((k * 2.0 + 1.0) * v * here - k * before) / (k + 1.0);
+      },
+      never(x));
 }
 
 using Polynomial = Formula (*)(Formula x, Formula n);

@@ -5,6 +5,7 @@
 #include "aten/axes.hpp"
 #include "aten/scan.hpp"
 #include "aten/shaping.hpp"
+#include "base/kinds.hpp"
 
 namespace torchlift::aten {
 namespace {
@@ -50,7 +51,8 @@ Tensor cat(Lower& l, TensorList tensors, int64_t dim) {
   for (const Tensor& t : kept) {
     if (t.rank() != rank || rank == 0) return l.wrong("cat of " + describe(kept.front()) + " and " + describe(t));
     for (int64_t i = 0; i < rank; ++i)
-      if (i != *axis && t.dim(i) != shape[at(i)]) return l.wrong("cat of " + describe(kept.front()) + " and " + describe(t));
+      if (i != *axis && t.dim(i) != shape[at(i)])
+        return l.wrong("cat of " + describe(kept.front()) + " and " + describe(t));
     joined = joined + t.dim(*axis);
     parts.push_back(l.read(t, dtype));
   }
@@ -66,7 +68,8 @@ Tensor stack(Lower& l, TensorList tensors, int64_t dim) {
   DType dtype = lower::result_type(tensors);
   Values parts;
   for (const Tensor& t : tensors) {
-    if (t.shape() != tensors.front().shape()) return l.wrong("stack of " + describe(tensors.front()) + " and " + describe(t));
+    if (t.shape() != tensors.front().shape())
+      return l.wrong("stack of " + describe(tensors.front()) + " and " + describe(t));
     parts.push_back(insert_axis(l, l.read(t, dtype), *axis));
   }
   return l.make(l.hlo.concatenate(parts, *axis));
@@ -259,7 +262,8 @@ Tensor repeat_interleave_places(Lower& l, Tensor repeats, Optional<Dim> output_s
   return l.make(l.convert(repeated_places(l, repeats, *output_size), repeats.dtype()));
 }
 
-Tensor repeat_interleave_tensor(Lower& l, Tensor self, Tensor repeats, Optional<int64_t> dim, Optional<Dim> output_size) {
+Tensor repeat_interleave_tensor(Lower& l, Tensor self, Tensor repeats, Optional<int64_t> dim,
+                                Optional<Dim> output_size) {
   if (self.is_poison() || repeats.is_poison() || !l.expect_rank(repeats, 0, 1, "repeats")) return {};
   if (!output_size) return refuse_repeats(l);
   if (!dim || self.rank() == 0) self = reshape(l, self, {self.numel()});

@@ -24,10 +24,12 @@ bool same_dtype(Lower& l, Tensor a, Tensor b) {
 // Vectors and matrices of these ranks, of one dtype; poison is refused in silence.
 bool operands_fit(Lower& l, Tensor a, int64_t rank_a, Tensor b, int64_t rank_b) {
   if (a.is_poison() || b.is_poison()) return false;
-  return l.expect_rank(a, rank_a, rank_a, "operand") && l.expect_rank(b, rank_b, rank_b, "operand") && same_dtype(l, a, b);
+  return l.expect_rank(a, rank_a, rank_a, "operand") && l.expect_rank(b, rank_b, rank_b, "operand") &&
+         same_dtype(l, a, b);
 }
 
-// beta * self + alpha * product, in the product's wide dtype, rounded once. A beta of zero leaves self out, NaN included.
+// beta * self + alpha * product, in the product's wide dtype, rounded once. A beta of zero leaves self out, NaN
+// included.
 Tensor add_scaled(Lower& l, Tensor self, Value product, DType dtype, const Scalar& beta, const Scalar& alpha) {
   if (self.is_poison() || !product.has_value()) return {};
   if (!alpha.is_one()) product = l.hlo.multiply(product, l.full_like(product, alpha));
@@ -279,7 +281,8 @@ Tensor linear(Lower& l, Tensor input, Tensor weight, Optional<Tensor> bias) {
   if (input.rank() == 0 || !l.expect_rank(weight, 1, 2, "weight") || !same_dtype(l, input, weight))
     return input.rank() == 0 ? Tensor(l.wrong("expected an input of at least 1-D, got " + describe(input))) : Tensor();
   Value product = contract_last(l, l.read(input), l.read(weight));
-  if (bias && product.has_value()) product = l.hlo.add(product, l.read(*bias, dtype_of(l, product), l.type(product).dims));
+  if (bias && product.has_value())
+    product = l.hlo.add(product, l.read(*bias, dtype_of(l, product), l.type(product).dims));
   return l.make(l.convert(product, input.dtype()));
 }
 
@@ -288,7 +291,8 @@ namespace {
 // sum over i, j of input1[..., i] * weight[k, i, j] * input2[..., j], plus bias
 Tensor bilinear(Lower& l, Tensor input1, Tensor input2, Tensor weight, Optional<Tensor> bias) {
   if (input1.is_poison() || input2.is_poison() || weight.is_poison()) return {};
-  if (!l.expect_rank(weight, 3, 3, "weight") || !same_dtype(l, input1, weight) || !same_dtype(l, input2, weight)) return {};
+  if (!l.expect_rank(weight, 3, 3, "weight") || !same_dtype(l, input1, weight) || !same_dtype(l, input2, weight))
+    return {};
   if (input1.rank() == 0 || input1.rank() != input2.rank())
     return l.wrong("expected inputs of one rank, got " + describe(input1) + " and " + describe(input2));
   int64_t batch = input1.rank() - 1;
@@ -304,7 +308,8 @@ Tensor bilinear(Lower& l, Tensor input1, Tensor input2, Tensor weight, Optional<
   second.rhs_contracting_dimensions = {batch};
   Value product = contract(l, half, l.read(input2, lower::accumulate_type(input2.dtype())), std::move(second));
   product = rounded(l, product, input1.dtype());
-  if (bias && product.has_value()) product = l.hlo.add(product, l.read(*bias, dtype_of(l, product), l.type(product).dims));
+  if (bias && product.has_value())
+    product = l.hlo.add(product, l.read(*bias, dtype_of(l, product), l.type(product).dims));
   return l.make(l.convert(product, input1.dtype()));
 }
 
@@ -330,7 +335,8 @@ Tensor linalg_vecdot(Lower& l, Tensor x, Tensor y, int64_t dim) {
   auto shape = l.broadcast_shapes(operands);
   if (!shape) return {};
   auto axis = l.axis(dim, static_cast<int64_t>(shape->size()));
-  if (!axis || shape->empty()) return l.wrong("expected at least 1-D operands, got " + describe(x) + " and " + describe(y));
+  if (!axis || shape->empty())
+    return l.wrong("expected at least 1-D operands, got " + describe(x) + " and " + describe(y));
   DotGeneral d{};
   for (int64_t i = 0; i < static_cast<int64_t>(shape->size()); ++i)
     if (i != *axis) d.lhs_batching_dimensions.push_back(i);

@@ -5,8 +5,8 @@
 
 namespace torchlift::aten {
 
-// dot_general, the only one of this room: at the precision of the import, float16 and bfloat16 summed in float32. The result
-// has accumulate_type of the operands.
+// dot_general, the only one of this room: at the precision of the import, float16 and bfloat16 summed in float32. The
+// result has accumulate_type of the operands.
 Value contract(Lower& l, Value lhs, Value rhs, stablehlo::DotGeneral dimensions);
 // lhs[..., k] and rhs[n, k] to [..., n]: the product of a linear layer.
 Value contract_last(Lower& l, Value lhs, Value rhs);

@@ -101,8 +101,10 @@ Tensor kl_div(Lower& l, Tensor self, Tensor target, int64_t reduction, bool log_
   });
 }
 
-// exp(input) - target input (log_input), else input - target log(input + eps); full adds Stirling's term where target > 1.
-Tensor poisson_nll_loss(Lower& l, Tensor input, Tensor target, bool log_input, bool full, double eps, int64_t reduction) {
+// exp(input) - target input (log_input), else input - target log(input + eps); full adds Stirling's term where target
+// > 1.
+Tensor poisson_nll_loss(Lower& l, Tensor input, Tensor target, bool log_input, bool full, double eps,
+                        int64_t reduction) {
   return loss_of(l, input, target, reduction, [&](Formula x, Formula t) {
     Formula loss = log_input ? exp(x) - t * x : x - t * log(x + eps);
     if (!full) return loss;
@@ -141,7 +143,8 @@ Tensor margin_ranking_loss(Lower& l, Tensor input1, Tensor input2, Tensor target
 Tensor cosine_embedding_loss(Lower& l, Tensor input1, Tensor input2, Tensor target, double margin, int64_t reduction) {
   if (!l.expect_rank(target, 0, 1, "target")) return {};
   if (input1.rank() != target.rank() + 1 || input2.rank() != input1.rank())
-    return l.wrong("expected inputs of one dimension more than the target, got " + describe(input1) + " and " + describe(input2));
+    return l.wrong("expected inputs of one dimension more than the target, got " + describe(input1) + " and " +
+                   describe(input2));
   constexpr double kEpsilon = 1e-12;
   std::vector<int64_t> last{target.rank()};
   auto dot = [&](Tensor a, Tensor b) { return sum(l, l.mul(a, b), last, false, {}); };
@@ -156,8 +159,8 @@ Tensor cosine_embedding_loss(Lower& l, Tensor input1, Tensor input2, Tensor targ
 }
 
 // max(0, margin + |anchor - positive| - |anchor - negative|); swap: the nearer of anchor and positive counts.
-Tensor triplet_margin_loss(Lower& l, Tensor anchor, Tensor positive, Tensor negative, double margin, double p, double eps,
-                           bool swap, int64_t reduction) {
+Tensor triplet_margin_loss(Lower& l, Tensor anchor, Tensor positive, Tensor negative, double margin, double p,
+                           double eps, bool swap, int64_t reduction) {
   Tensor near = pairwise_distance(l, anchor, positive, p, eps, false);
   Tensor far = pairwise_distance(l, anchor, negative, p, eps, false);
   if (swap) far = l.minimum(far, pairwise_distance(l, positive, negative, p, eps, false));

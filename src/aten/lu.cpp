@@ -1,5 +1,5 @@
-// LU factorization with partial pivoting, and what follows from it: solving, inverses, determinants. StableHLO has no such
-// operation: it is one while over the columns, over all matrices of a batch at once.
+// LU factorization with partial pivoting, and what follows from it: solving, inverses, determinants. StableHLO has no
+// such operation: it is one while over the columns, over all matrices of a batch at once.
 #include <algorithm>
 #include <array>
 #include <limits>
@@ -23,7 +23,8 @@ bool expect_matrices(Lower& l, Tensor a, bool square) {
   DType d = a.dtype();
   bool lapack = d == DType::Float32 || d == DType::Float64 || d == DType::Complex64 || d == DType::Complex128;
   if (lapack && a.rank() >= 2 && (!square || a.dim(-1) == a.dim(-2))) return true;
-  l.wrong(std::string("expected ") + (square ? "square " : "") + "matrices of single or double precision, got " + describe(a));
+  l.wrong(std::string("expected ") + (square ? "square " : "") + "matrices of single or double precision, got " +
+          describe(a));
   return false;
 }
 
@@ -101,7 +102,7 @@ std::optional<Factors> factor(Lower& l, Tensor A) {
   Value rows = l.hlo.iota({DType::Int64, {count, m}}, 1);
   Value pivots = l.full({count, steps}, DType::Int64, 0);
   if (count * steps == Dim(0)) return Factors{a, rows, pivots, batch};  // nothing to do
-  if (steps == Dim(0)) return Factors{a, rows, pivots, batch};  // no column to eliminate
+  if (steps == Dim(0)) return Factors{a, rows, pivots, batch};          // no column to eliminate
   auto more = [&](std::span<const Value> v) { return l.hlo.compare(v[0], number(l, steps), ComparisonDirection::Lt); };
   auto step = [&](std::span<const Value> v) -> Values {
     Value k = v[0], zero = number(l, 0);
@@ -120,7 +121,8 @@ std::optional<Factors> factor(Lower& l, Tensor A) {
 Value permute_rows(Lower& l, Value v, Value order) {
   const Dims s = l.type(v).dims;
   Dims grid{s[0], s[1]}, column{s[0], s[1], Dim(1)};
-  Value index = l.hlo.concatenate({l.hlo.reshape(l.hlo.iota({DType::Int64, grid}, 0), column), l.hlo.reshape(order, column)}, 2);
+  Value index =
+      l.hlo.concatenate({l.hlo.reshape(l.hlo.iota({DType::Int64, grid}, 0), column), l.hlo.reshape(order, column)}, 2);
   stablehlo::Gather g{};
   g.offset_dims = {2};
   g.collapsed_slice_dims = g.start_index_map = {0, 1};
@@ -210,7 +212,8 @@ Value singular_column(Lower& l, const Factors& f) {
   const Dims s = l.type(d).dims;  // [batch, columns]
   Value number = l.hlo.iota({DType::Int32, s}, 1);
   Value zero = l.hlo.compare(d, l.full_like(d, 0), ComparisonDirection::Eq);
-  Value counted = l.hlo.select(zero, l.hlo.add(number, l.full_like(number, 1)), l.full_like(number, l.highest(DType::Int32)));
+  Value counted =
+      l.hlo.select(zero, l.hlo.add(number, l.full_like(number, 1)), l.full_like(number, l.highest(DType::Int32)));
   Value first = l.hlo.reduce(counted, {1}, Reducer::Minimum);
   Value none = l.hlo.compare(first, l.full_like(first, l.highest(DType::Int32)), ComparisonDirection::Eq);
   return l.hlo.select(none, l.full_like(first, 0), first);
@@ -226,7 +229,8 @@ std::tuple<Tensor, Tensor> linalg_inv_ex(Lower& l, Tensor A, bool) {
 // X with A X = B, or X A = B. B is a vector where its shape is that of A without the last axis.
 Tensor linalg_solve(Lower& l, Tensor A, Tensor B, bool left) {
   if (!expect_matrices(l, A, true) || B.is_poison()) return {};
-  if (A.dtype() != B.dtype() || B.rank() == 0) return l.wrong("expected operands of one dtype, got " + describe(A) + " and " + describe(B));
+  if (A.dtype() != B.dtype() || B.rank() == 0)
+    return l.wrong("expected operands of one dtype, got " + describe(A) + " and " + describe(B));
   Dims row_shape(A.shape().begin(), A.shape().end() - 1);
   bool vector = B.rank() == 1 || (A.rank() - 1 == B.rank() && B.shape() == row_shape);
   Value b = l.read(B);
@@ -243,15 +247,18 @@ Tensor linalg_solve(Lower& l, Tensor A, Tensor B, bool left) {
     b = swap(b);
   }
   Tensor matrix = l.make(b);
-  if (matrix.is_poison() || matrix.dim(-2) != A.dim(-1)) return l.wrong("shapes of " + describe(A) + " and " + describe(B) + " do not fit");
+  if (matrix.is_poison() || matrix.dim(-2) != A.dim(-1))
+    return l.wrong("shapes of " + describe(A) + " and " + describe(B) + " do not fit");
   std::vector<Dims> batches{batch_of(A), batch_of(matrix)};
   auto batch = l.broadcast_shapes(batches);
   if (!batch) return {};
   Dim count = product(*batch);
   auto f = factor(l, l.make(l.broadcast_to(a, with(*batch, {A.dim(-2), A.dim(-1)}))));
   if (!f) return {};
-  Value right = l.hlo.reshape(l.broadcast_to(b, with(*batch, {matrix.dim(-2), matrix.dim(-1)})), {count, matrix.dim(-2), matrix.dim(-1)});
-  Value x = l.hlo.reshape(solve_permuted(l, *f, permute_rows(l, right, f->permutation)), with(*batch, {matrix.dim(-2), matrix.dim(-1)}));
+  Value right = l.hlo.reshape(l.broadcast_to(b, with(*batch, {matrix.dim(-2), matrix.dim(-1)})),
+                              {count, matrix.dim(-2), matrix.dim(-1)});
+  Value x = l.hlo.reshape(solve_permuted(l, *f, permute_rows(l, right, f->permutation)),
+                          with(*batch, {matrix.dim(-2), matrix.dim(-1)}));
   if (!x.has_value()) return {};
   if (!left) x = swap(x);
   return l.make(vector ? drop_axis(l, x, static_cast<int64_t>(l.type(x).rank()) - 1) : x);

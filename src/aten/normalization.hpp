@@ -5,8 +5,8 @@
 
 namespace torchlift::aten {
 
-Tensor layer_norm(Lower& l, Tensor input, Dims normalized_shape, Optional<Tensor> weight, Optional<Tensor> bias, double eps,
-                  bool cudnn_enable);
+Tensor layer_norm(Lower& l, Tensor input, Dims normalized_shape, Optional<Tensor> weight, Optional<Tensor> bias,
+                  double eps, bool cudnn_enable);
 Tensor rms_norm(Lower& l, Tensor input, Dims normalized_shape, Optional<Tensor> weight, Optional<double> eps);
 
 }  // namespace torchlift::aten

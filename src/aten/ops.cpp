@@ -8,12 +8,12 @@ namespace torchlift::aten {
 
 const lower::OpTable& table() {
   static const std::array families = {
-      activation_ops(), attention_ops(),     comparison_ops(), control_flow_ops(),  convolution_ops(), creation_ops(),
-      embedding_ops(),  indexing_ops(),      linear_algebra_ops(), loss_ops(),      normalization_ops(), pointwise_ops(),
-      pooling_ops(),    python_scalar_ops(), random_ops(),     recurrent_ops(),     reduction_ops(),   scan_ops(),
-      shaping_ops(),    sorting_ops(),       spectral_ops(),   vision_ops(),
-      backward_ops(),   bitwise_ops(),       classification_loss_ops(), elementary_ops(), iterated_ops(), special_ops(),
-      statistics_ops(), grouped_ops(),
+      activation_ops(),    attention_ops(), comparison_ops(), control_flow_ops(),   convolution_ops(),
+      creation_ops(),      embedding_ops(), indexing_ops(),   linear_algebra_ops(), loss_ops(),
+      normalization_ops(), pointwise_ops(), pooling_ops(),    python_scalar_ops(),  random_ops(),
+      recurrent_ops(),     reduction_ops(), scan_ops(),       shaping_ops(),        sorting_ops(),
+      spectral_ops(),      vision_ops(),    backward_ops(),   bitwise_ops(),        classification_loss_ops(),
+      elementary_ops(),    iterated_ops(),  special_ops(),    statistics_ops(),     grouped_ops(),
   };
   static const lower::OpTable table(families);
   return table;

@@ -47,8 +47,8 @@ Value repeated_place(Lower& l, Value v, int64_t axis, const Dim& place, const Di
   return l.broadcast_to(edge, shape);
 }
 
-// One axis with its borders. A negative amount cuts; what stands beyond the other border does not see the cut, except that
-// circular padding wraps around what is left.
+// One axis with its borders. A negative amount cuts; what stands beyond the other border does not see the cut, except
+// that circular padding wraps around what is left.
 Value pad_border(Lower& l, Value v, int64_t axis, Dim size, Dim low, Dim high, Border border) {
   Dim cut_low = low < Dim(0) ? -low : Dim(0), cut_high = high < Dim(0) ? -high : Dim(0);
   if (low < Dim(0)) low = Dim(0);
@@ -70,7 +70,8 @@ Value pad_border(Lower& l, Value v, int64_t axis, Dim size, Dim low, Dim high, B
   }
   parts.push_back(middle);
   if (high > Dim(0)) {
-    if (border == Border::Reflect) parts.push_back(l.hlo.reverse(slice_axis(l, v, axis, size - 1 - high, size - 1), {axis}));
+    if (border == Border::Reflect)
+      parts.push_back(l.hlo.reverse(slice_axis(l, v, axis, size - 1 - high, size - 1), {axis}));
     if (border == Border::Replicate) parts.push_back(repeated_place(l, v, axis, size - 1, high));
     if (border == Border::Circular) parts.push_back(slice_axis(l, v, axis, 0, high));
   }

@@ -1,4 +1,5 @@
-// Pooling with windows of fixed size: torch.nn.functional's "Pooling functions". Adaptive pooling is in adaptive_pooling.cpp.
+// Pooling with windows of fixed size: torch.nn.functional's "Pooling functions". Adaptive pooling is in
+// adaptive_pooling.cpp.
 #include "aten/pooling.hpp"
 
 #include <array>
@@ -16,16 +17,17 @@ struct PoolWindow {
   Ints stride;
   Ints padding;
   Ints dilation;
-  Dims input;   // sizes of the pooled axes
+  Dims input;  // sizes of the pooled axes
   Dims output;
-  Dims high;    // what the windows reach beyond the input, may be negative
+  Dims high;  // what the windows reach beyond the input, may be negative
 };
 
 // A list of one entry stands for all axes; an empty stride is the kernel's size.
 std::optional<Ints> spread(Lower& l, const std::vector<int64_t>& list, size_t spatial, std::string_view what) {
   if (list.size() == spatial) return list;
   if (list.size() == 1) return Ints(spatial, list.front());
-  l.wrong("expected " + std::to_string(spatial) + " entries of " + std::string(what) + ", got " + std::to_string(list.size()));
+  l.wrong("expected " + std::to_string(spatial) + " entries of " + std::string(what) + ", got " +
+          std::to_string(list.size()));
   return std::nullopt;
 }
 
@@ -112,8 +114,8 @@ Tensor make_pooled(Lower& l, Value v, Tensor self) {
 
 // Padding counts as minus infinity; NaN wins.
 template <size_t kSpatial>
-Tensor max_pool(Lower& l, Tensor self, std::vector<int64_t> kernel_size, std::vector<int64_t> stride, std::vector<int64_t> padding,
-                std::vector<int64_t> dilation, bool ceil_mode) {
+Tensor max_pool(Lower& l, Tensor self, std::vector<int64_t> kernel_size, std::vector<int64_t> stride,
+                std::vector<int64_t> padding, std::vector<int64_t> dilation, bool ceil_mode) {
   auto w = pool_window(l, self, kSpatial, {kernel_size, stride, padding, dilation, ceil_mode});
   if (!w) return {};
   Value x = l.read(self);
@@ -129,8 +131,9 @@ std::tuple<Tensor, Tensor> max_pool_with_indices(Lower& l, Tensor self, std::vec
   if (!w) return {};
   Value x = l.read(self);
   Values inits{l.hlo.identity(Reducer::Maximum, self.dtype()), l.constant(DType::Int64, l.highest(DType::Int64))};
-  Values both = l.hlo.reduce_window({x, plane_numbers(l, self.shape(), kSpatial)}, inits, window_over(l.type(x).rank(), *w),
-                                    [&l](std::span<const Value> a) { return first_maximum(l, a); });
+  Values both =
+      l.hlo.reduce_window({x, plane_numbers(l, self.shape(), kSpatial)}, inits, window_over(l.type(x).rank(), *w),
+                          [&l](std::span<const Value> a) { return first_maximum(l, a); });
   return {make_pooled(l, both[0], self), make_pooled(l, both[1], self)};
 }
 
@@ -162,8 +165,9 @@ bool windows_are_full(const PoolWindow& w, bool count_include_pad) {
 
 // The sum of each window, divided by divisor_override or by the number of its elements.
 template <size_t kSpatial>
-Tensor avg_pool(Lower& l, Tensor self, std::vector<int64_t> kernel_size, std::vector<int64_t> stride, std::vector<int64_t> padding,
-                bool ceil_mode, bool count_include_pad, Optional<int64_t> divisor_override) {
+Tensor avg_pool(Lower& l, Tensor self, std::vector<int64_t> kernel_size, std::vector<int64_t> stride,
+                std::vector<int64_t> padding, bool ceil_mode, bool count_include_pad,
+                Optional<int64_t> divisor_override) {
   auto w = pool_window(l, self, kSpatial, {kernel_size, stride, padding, {1}, ceil_mode});
   if (!w) return {};
   if (divisor_override && *divisor_override == 0) return l.wrong("expected a divisor other than zero");
@@ -195,7 +199,8 @@ Tensor avg_pool1d(Lower& l, Tensor self, std::vector<int64_t> kernel_size, std::
 Tensor max_unpool(Lower& l, Tensor self, Tensor indices, const Dims& output_size, int64_t spatial) {
   if (self.is_poison() || indices.is_poison() || !l.expect_rank(self, spatial + 1, spatial + 2, "input")) return {};
   if (static_cast<int64_t>(output_size.size()) != spatial || indices.shape() != self.shape())
-    return l.wrong("expected indices of the input's shape and " + std::to_string(spatial) + " sizes, got " + describe(indices));
+    return l.wrong("expected indices of the input's shape and " + std::to_string(spatial) + " sizes, got " +
+                   describe(indices));
   Dim outer(1), inner = product(output_size), count(1);
   Dims shape;
   for (int64_t i = 0; i < self.rank(); ++i) {
@@ -212,7 +217,8 @@ Tensor max_unpool(Lower& l, Tensor self, Tensor indices, const Dims& output_size
   s.scatter_dims_to_operand_dims = {0, 1};
   s.index_vector_dim = 2;
   Value zeros = l.full({outer, inner}, self.dtype(), 0);
-  Value filled = l.hlo.scatter_replace(zeros, l.hlo.concatenate({plane, place}, 2), l.hlo.reshape(l.read(self), grid), s);
+  Value filled =
+      l.hlo.scatter_replace(zeros, l.hlo.concatenate({plane, place}, 2), l.hlo.reshape(l.read(self), grid), s);
   return make_pooled(l, l.hlo.reshape(filled, shape), self);
 }
 Tensor max_unpool2d(Lower& l, Tensor self, Tensor indices, Dims output_size) {
@@ -264,7 +270,8 @@ std::span<const Row> window_pooling_ops() {
 std::span<const Row> pooling_ops() {
   static const std::vector<Row> rows = [] {
     std::vector<Row> all;
-    for (std::span<const Row> part : {window_pooling_ops(), adaptive_pooling_ops()}) all.insert(all.end(), part.begin(), part.end());
+    for (std::span<const Row> part : {window_pooling_ops(), adaptive_pooling_ops()})
+      all.insert(all.end(), part.begin(), part.end());
     return all;
   }();
   return rows;

@@ -113,7 +113,9 @@ Scalar sym_min(Lower&, Scalar a, Scalar b) {
 }
 
 template <double (*kFn)(double)>
-double of_double(Lower&, Scalar a) { return kFn(a.to_double()); }
+double of_double(Lower&, Scalar a) {
+  return kFn(a.to_double());
+}
 
 // ---- sizes of tensors
 

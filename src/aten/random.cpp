@@ -1,9 +1,10 @@
-// Dropout, which is the identity in evaluation, and random numbers, which are refused: PyTorch's stream cannot be repeated on
-// another device.
+// Dropout, which is the identity in evaluation, and random numbers, which are refused: PyTorch's stream cannot be
+// repeated on another device.
 #include <utility>
 
 #include "aten/families.hpp"
 #include "aten/pointwise.hpp"
+#include "base/kinds.hpp"
 
 namespace torchlift::aten {
 

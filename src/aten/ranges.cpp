@@ -74,9 +74,12 @@ Tensor range_step(Lower& l, Scalar start, Scalar end, Scalar step, TensorOptions
   double span = (end.to_double() - start.to_double()) / step.to_double();
   if (step.is_zero() || !(span >= 0) || std::isinf(span))
     return l.wrong("range from " + start.text() + " to " + end.text() + " by " + step.text());
-  return l.make(number_run(l, options.dtype.value_or(DType::Float32), start, step, Dim(Scalar(std::floor(span)).to_int() + 1)));
+  return l.make(
+      number_run(l, options.dtype.value_or(DType::Float32), start, step, Dim(Scalar(std::floor(span)).to_int() + 1)));
 }
-Tensor range(Lower& l, Scalar start, Scalar end, TensorOptions options) { return range_step(l, start, end, 1, options); }
+Tensor range(Lower& l, Scalar start, Scalar end, TensorOptions options) {
+  return range_step(l, start, end, 1, options);
+}
 
 // ---- linspace and logspace: the first half from the start, the second from the end, as PyTorch does
 
@@ -107,7 +110,8 @@ Value space(Lower& l, Tensor start, Tensor end, int64_t steps, DType dtype) {
 bool expect_ends(Lower& l, const Tensor& start, const Tensor& end, int64_t steps) {
   if (start.is_poison() || end.is_poison()) return false;
   if (start.rank() == 0 && end.rank() == 0 && steps >= 0) return true;
-  l.wrong("expected 0-D ends and steps >= 0, got " + describe(start) + ", " + describe(end) + ", " + std::to_string(steps));
+  l.wrong("expected 0-D ends and steps >= 0, got " + describe(start) + ", " + describe(end) + ", " +
+          std::to_string(steps));
   return false;
 }
 
@@ -160,7 +164,8 @@ Tensor hann_window(Lower& l, int64_t window_length, TensorOptions options) {
   return hann_window_periodic(l, window_length, true, options);
 }
 
-Tensor hamming_window_alpha_beta(Lower& l, int64_t window_length, bool periodic, double alpha, double beta, TensorOptions options) {
+Tensor hamming_window_alpha_beta(Lower& l, int64_t window_length, bool periodic, double alpha, double beta,
+                                 TensorOptions options) {
   return cosine_window(l, window_length, {periodic, {alpha, beta, 0}}, options);
 }
 Tensor hamming_window_alpha(Lower& l, int64_t window_length, bool periodic, double alpha, TensorOptions options) {
@@ -187,7 +192,8 @@ Tensor bartlett_window_periodic(Lower& l, int64_t window_length, bool periodic, 
   Dims dims{Dim(window_length)};
   if (window_length <= 1) return l.make(l.full(dims, dtype, 1));
   Value place = l.hlo.iota({DType::Float64, dims}, 0);
-  Value rising = l.hlo.multiply(place, l.full_like(place, 2.0 / static_cast<double>(periodic ? window_length : window_length - 1)));
+  Value rising = l.hlo.multiply(
+      place, l.full_like(place, 2.0 / static_cast<double>(periodic ? window_length : window_length - 1)));
   Value one = l.full_like(rising, 1);
   return l.make(l.convert(l.hlo.subtract(one, l.hlo.abs(l.hlo.subtract(rising, one))), dtype));
 }

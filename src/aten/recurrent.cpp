@@ -1,5 +1,5 @@
-// Recurrent networks: torch.nn's "Recurrent Layers". One layer in one direction is one stablehlo.while over time, with the
-// products of all inputs taken before it.
+// Recurrent networks: torch.nn's "Recurrent Layers". One layer in one direction is one stablehlo.while over time, with
+// the products of all inputs taken before it.
 #include <algorithm>
 
 #include "aten/axes.hpp"
@@ -10,7 +10,6 @@ namespace torchlift::aten {
 namespace {
 
 enum class CellKind : uint8_t { Lstm, Gru, Tanh, Relu };
-
 
 // The parameters of one layer in one direction; biases and the projection may be missing.
 struct Parameters {
@@ -26,13 +25,14 @@ Value affine(Lower& l, Value x, Value weight, Value bias) {
   Value product = contract_last(l, x, weight);
   if (!bias.has_value() || !product.has_value()) return product;
   const Dims shape = l.type(product).dims;
-  return l.hlo.add(product, along_axis(l, l.convert(bias, l.type(product).dtype), static_cast<int64_t>(shape.size()) - 1, shape));
+  return l.hlo.add(
+      product, along_axis(l, l.convert(bias, l.type(product).dtype), static_cast<int64_t>(shape.size()) - 1, shape));
 }
 
 Value gate(Lower& l, Value all, int64_t number, int64_t count) {
   if (!all.has_value()) return {};
   auto last = static_cast<int64_t>(l.type(all).rank()) - 1;
-  Dim width = floordiv(l.type(all).dims[static_cast<size_t>(last)], Dim(count));
+  Dim width = floordiv(l.size(all, last), Dim(count));
   return slice_axis(l, all, last, width * Dim(number), width * Dim(number + 1));
 }
 
@@ -87,11 +87,14 @@ Run run_direction(Lower& l, CellKind kind, Value input, const State& initial, co
   bool lstm = kind == CellKind::Lstm;
   Values inits{number_i64(l, 0), initial.h, l.full({time, hidden[0], hidden[1]}, l.type(initial.h).dtype, 0)};
   if (lstm) inits.push_back(initial.c);
-  auto more = [&](std::span<const Value> a) { return l.hlo.compare(a[0], number_i64(l, time), ComparisonDirection::Lt); };
+  auto more = [&](std::span<const Value> a) {
+    return l.hlo.compare(a[0], number_i64(l, time), ComparisonDirection::Lt);
+  };
   auto body = [&](std::span<const Value> a) -> Values {
     Value at = backwards ? l.hlo.subtract(number_i64(l, time - Dim(1)), a[0]) : a[0];
     Value zero = number_i64(l, 0);
-    Value gates = l.hlo.reshape(l.hlo.dynamic_slice(from_input, {at, zero, zero}, {Dim(1), all[1], all[2]}), {all[1], all[2]});
+    Value gates =
+        l.hlo.reshape(l.hlo.dynamic_slice(from_input, {at, zero, zero}, {Dim(1), all[1], all[2]}), {all[1], all[2]});
     State next = step(l, kind, gates, {a[1], lstm ? a[3] : Value()}, p);
     Value outputs = l.hlo.dynamic_update_slice(a[2], insert_axis(l, next.h, 0), {at, zero, zero});
     Values results{l.hlo.add(a[0], number_i64(l, 1)), next.h, outputs};
@@ -130,8 +133,8 @@ std::optional<size_t> parameters_each(Lower& l, const Network& n) {
     if (n.params.size() == cells * least) return least;
     if (n.kind == CellKind::Lstm && n.params.size() == cells * (least + 1)) return least + 1;
   }
-  l.wrong("expected " + std::to_string(least) + " parameters for each of " + std::to_string(n.num_layers) + " layers and " +
-          std::to_string(directions(n)) + " directions, got " + std::to_string(n.params.size()));
+  l.wrong("expected " + std::to_string(least) + " parameters for each of " + std::to_string(n.num_layers) +
+          " layers and " + std::to_string(directions(n)) + " directions, got " + std::to_string(n.params.size()));
   return std::nullopt;
 }
 
@@ -142,7 +145,8 @@ bool parameters_fit(Lower& l, const Network& n, size_t each, DType dtype) {
     if (p.is_poison()) return false;
     bool bias = n.has_biases && (i % each == 2 || i % each == 3);
     if (p.rank() == (bias ? 1 : 2) && p.dtype() == dtype) continue;
-    l.wrong("expected a " + std::string(bias ? "1-D bias" : "2-D weight") + " of the input's dtype, got " + describe(p));
+    l.wrong("expected a " + std::string(bias ? "1-D bias" : "2-D weight") + " of the input's dtype, got " +
+            describe(p));
     return false;
   }
   return true;
@@ -170,9 +174,11 @@ bool states_fit(Lower& l, Tensor input, const std::vector<Tensor>& states, const
   Dim batch = input.dim(n.batch_first ? 0 : 1);
   for (Tensor t : states) {
     if (t.is_poison()) return false;
-    if (t.rank() == 3 && t.dtype() == input.dtype() && t.dim(0) == Dim(n.num_layers * directions(n)) && t.dim(1) == batch) continue;
-    l.wrong("expected a state of " + std::to_string(n.num_layers * directions(n)) + " cells and batch " + batch.text() + ", got " +
-            describe(t));
+    if (t.rank() == 3 && t.dtype() == input.dtype() && t.dim(0) == Dim(n.num_layers * directions(n)) &&
+        t.dim(1) == batch)
+      continue;
+    l.wrong("expected a state of " + std::to_string(n.num_layers * directions(n)) + " cells and batch " + batch.text() +
+            ", got " + describe(t));
     return false;
   }
   return true;
@@ -226,7 +232,8 @@ std::optional<Sequence> run_network(Lower& l, Tensor input, Tensor h0, Optional<
 
 // Outputs of the last layer for every step, then the last state of every cell.
 std::tuple<Tensor, Tensor, Tensor> lstm(Lower& l, Tensor input, TensorList hx, TensorList params, bool has_biases,
-                                        int64_t num_layers, double dropout, bool train, bool bidirectional, bool batch_first) {
+                                        int64_t num_layers, double dropout, bool train, bool bidirectional,
+                                        bool batch_first) {
   if (hx.size() != 2) return l.wrong("expected two states, got " + std::to_string(hx.size()));
   auto s = run_network(l, input, hx[0], hx[1],
                        {CellKind::Lstm, params, has_biases, num_layers, dropout, train, bidirectional, batch_first});
@@ -235,17 +242,18 @@ std::tuple<Tensor, Tensor, Tensor> lstm(Lower& l, Tensor input, TensorList hx, T
 }
 
 template <CellKind kKind>
-std::tuple<Tensor, Tensor> rnn(Lower& l, Tensor input, Tensor hx, TensorList params, bool has_biases, int64_t num_layers,
-                               double dropout, bool train, bool bidirectional, bool batch_first) {
-  auto s = run_network(l, input, hx, {}, {kKind, params, has_biases, num_layers, dropout, train, bidirectional, batch_first});
+std::tuple<Tensor, Tensor> rnn(Lower& l, Tensor input, Tensor hx, TensorList params, bool has_biases,
+                               int64_t num_layers, double dropout, bool train, bool bidirectional, bool batch_first) {
+  auto s = run_network(l, input, hx, {},
+                       {kKind, params, has_biases, num_layers, dropout, train, bidirectional, batch_first});
   if (!s) return {};
   return {s->output, s->h};
 }
 
 // ---- single cells
 
-std::optional<Parameters> cell_parameters(Lower& l, Tensor input, Tensor hx, Tensor w_ih, Tensor w_hh, const Optional<Tensor>& b_ih,
-                                          const Optional<Tensor>& b_hh) {
+std::optional<Parameters> cell_parameters(Lower& l, Tensor input, Tensor hx, Tensor w_ih, Tensor w_hh,
+                                          const Optional<Tensor>& b_ih, const Optional<Tensor>& b_hh) {
   for (Tensor t : {input, hx, w_ih, w_hh}) {
     if (t.is_poison()) return std::nullopt;
     if (!l.expect_rank(t, 1, 2, "operand")) return std::nullopt;
@@ -262,8 +270,8 @@ std::optional<Parameters> cell_parameters(Lower& l, Tensor input, Tensor hx, Ten
   return p;
 }
 
-std::tuple<Tensor, Tensor> lstm_cell(Lower& l, Tensor input, TensorList hx, Tensor w_ih, Tensor w_hh, Optional<Tensor> b_ih,
-                                     Optional<Tensor> b_hh) {
+std::tuple<Tensor, Tensor> lstm_cell(Lower& l, Tensor input, TensorList hx, Tensor w_ih, Tensor w_hh,
+                                     Optional<Tensor> b_ih, Optional<Tensor> b_hh) {
   if (hx.size() != 2) return l.wrong("expected two states, got " + std::to_string(hx.size()));
   auto p = cell_parameters(l, input, hx[0], w_ih, w_hh, b_ih, b_hh);
   if (!p || hx[1].is_poison()) return {};

@@ -44,7 +44,8 @@ Value mean_value(Lower& l, Value x, std::span<const int64_t> axes) {
   return total / total.like(Scalar(static_cast<double>(reduced_count(l.type(x).dims, axes).concrete())));
 }
 
-// A CPU plugin loses NaN in reductions by maximum and minimum (never in the operations themselves), so it is looked for.
+// A CPU plugin loses NaN in reductions by maximum and minimum (never in the operations themselves), so it is looked
+// for.
 Value extreme_value(Lower& l, Value x, std::span<const int64_t> axes, Reducer reducer) {
   if (!x.has_value()) return {};
   Ints list(axes.begin(), axes.end());
@@ -121,9 +122,8 @@ Tensor mean_all(Lower& l, Tensor self, Optional<DType> dtype) { return mean(l, s
 
 Tensor prod_over(Lower& l, Tensor self, Axes dim, bool keepdim, Optional<DType> dtype) {
   DType result = total_type(self, dtype);
-  return reduce(l, self, dim, keepdim, lower::accumulate_type(result), result, [&](Value x, const Axes& axes) {
-    return l.hlo.reduce(x, axes, Reducer::Multiply);
-  });
+  return reduce(l, self, dim, keepdim, lower::accumulate_type(result), result,
+                [&](Value x, const Axes& axes) { return l.hlo.reduce(x, axes, Reducer::Multiply); });
 }
 Tensor prod(Lower& l, Tensor self, Optional<DType> dtype) { return prod_over(l, self, {}, false, dtype); }
 Tensor prod_dim(Lower& l, Tensor self, int64_t dim, bool keepdim, Optional<DType> dtype) {
@@ -156,9 +156,8 @@ Tensor nanmean(Lower& l, Tensor self, Optional<Axes> dim, bool keepdim, Optional
 }
 
 Tensor count_nonzero_over(Lower& l, Tensor self, Axes dim) {
-  return reduce(l, self, dim, false, DType::Bool, DType::Int64, [&](Value x, const Axes& axes) {
-    return sum_value(l, l.convert(x, DType::Int64), axes);
-  });
+  return reduce(l, self, dim, false, DType::Bool, DType::Int64,
+                [&](Value x, const Axes& axes) { return sum_value(l, l.convert(x, DType::Int64), axes); });
 }
 Tensor count_nonzero(Lower& l, Tensor self, Optional<int64_t> dim) {
   return count_nonzero_over(l, self, dim ? Axes{*dim} : Axes());

@@ -65,8 +65,8 @@ Tensor linalg_vander(Lower& l, Tensor x, Optional<Dim> N) {
   return cat(l, {ones, cumprod(l, expand(l, unsqueeze(l, x, -1), factors, false), -1, {})}, -1);
 }
 
-// A scan by doubling: after a step of d every element combines 2 d elements. fn(earlier, later) is associative and works
-// elementwise on all values at once.
+// A scan by doubling: after a step of d every element combines 2 d elements. fn(earlier, later) is associative and
+// works elementwise on all values at once.
 template <typename Fn>
 Values scan_by_doubling(Lower& l, Values values, int64_t axis, int64_t n, Fn&& fn) {
   for (int64_t d = 1; d < n; d *= 2) {
@@ -134,7 +134,8 @@ Tensor diff_once(Lower& l, Tensor self, int64_t axis) {
 Tensor diff(Lower& l, Tensor self, int64_t n, int64_t dim, Optional<Tensor> prepend, Optional<Tensor> append) {
   if (self.is_poison()) return {};
   auto axis = l.axis(dim, self.rank());
-  if (!axis || self.rank() == 0 || n < 0) return l.wrong("diff of order " + std::to_string(n) + " of " + describe(self));
+  if (!axis || self.rank() == 0 || n < 0)
+    return l.wrong("diff of order " + std::to_string(n) + " of " + describe(self));
   TensorList parts;
   if (prepend) parts.push_back(*prepend);
   parts.push_back(self);
@@ -175,7 +176,8 @@ Tensor distances(Lower& l, Tensor y, Tensor x, int64_t axis) {
     shape.insert(shape.end(), x.shape().begin(), x.shape().end());
     x = reshape(l, x, std::move(shape));
   }
-  if (x.rank() != y.rank() || x.dim(axis) < Dim(1)) return l.wrong("x " + describe(x) + " does not fit y " + describe(y));
+  if (x.rank() != y.rank() || x.dim(axis) < Dim(1))
+    return l.wrong("x " + describe(x) + " does not fit y " + describe(y));
   Dim n = x.dim(axis);
   return l.sub(narrow(l, x, axis, 1, n - 1), narrow(l, x, axis, 0, n - 1));
 }
@@ -247,7 +249,8 @@ std::span<const Row> running_ops() {
 std::span<const Row> scan_ops() {
   static const std::vector<Row> rows = [] {
     std::vector<Row> all;
-    for (std::span<const Row> part : {running_ops(), gradient_ops(), histogram_ops()}) all.insert(all.end(), part.begin(), part.end());
+    for (std::span<const Row> part : {running_ops(), gradient_ops(), histogram_ops()})
+      all.insert(all.end(), part.begin(), part.end());
     return all;
   }();
   return rows;

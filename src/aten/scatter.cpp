@@ -30,9 +30,10 @@ Value mean_of(Lower& l, Value sum, Value count) {
 
 }  // namespace
 
-// Reduced floats are combined in float32 and rounded once. Without include_self the places that are written start from the
-// identity.
-Value scatter_reduced(Lower& l, Value self, Value src, const std::string& reduce, bool include_self, const ScatterWrite& write) {
+// Reduced floats are combined in float32 and rounded once. Without include_self the places that are written start from
+// the identity.
+Value scatter_reduced(Lower& l, Value self, Value src, const std::string& reduce, bool include_self,
+                      const ScatterWrite& write) {
   auto reducer = reducer_of(l, reduce);
   if (!reducer || !self.has_value() || !src.has_value()) return {};
   DType dtype = l.type(self).dtype;
@@ -41,7 +42,8 @@ Value scatter_reduced(Lower& l, Value self, Value src, const std::string& reduce
   DType wide = lower::accumulate_type(dtype);
   Value base = l.convert(self, wide), updates = l.convert(src, wide);
   if (!include_self) {
-    Value touched = write(l.full(l.type(self).dims, DType::Bool, false), l.full(l.type(src).dims, DType::Bool, true), {});
+    Value touched =
+        write(l.full(l.type(self).dims, DType::Bool, false), l.full(l.type(src).dims, DType::Bool, true), {});
     Value identity = l.broadcast_to(l.hlo.identity(*reducer, wide), l.type(self).dims);
     base = l.hlo.select(touched, identity, base);
   }
@@ -89,23 +91,27 @@ Tensor on_covered_part(Lower& l, Tensor self, int64_t dim, Tensor index, Fn&& fn
 // The part of src that the index covers.
 Value covered(Lower& l, Tensor src, const Dims& shape) {
   if (src.rank() == 0 && shape.size() == 1) src = reshape(l, src, {Dim(1)});
-  if (src.shape().size() != shape.size()) return l.wrong("a source " + describe(src) + " for an index of shape " + text_of(shape));
+  if (src.shape().size() != shape.size())
+    return l.wrong("a source " + describe(src) + " for an index of shape " + text_of(shape));
   for (size_t i = 0; i < shape.size(); ++i) {
-    if (shape[i] > src.shape()[i]) return l.wrong("a source " + describe(src) + " for an index of shape " + text_of(shape));
+    if (shape[i] > src.shape()[i])
+      return l.wrong("a source " + describe(src) + " for an index of shape " + text_of(shape));
     if (shape[i] != src.shape()[i]) src = narrow(l, src, static_cast<int64_t>(i), 0, shape[i]);
   }
   return l.read(src);
 }
 
-Tensor reduced(Lower& l, Tensor self, int64_t dim, Tensor index, Tensor src, const std::string& reduce, bool include_self) {
+Tensor reduced(Lower& l, Tensor self, int64_t dim, Tensor index, Tensor src, const std::string& reduce,
+               bool include_self) {
   if (self.is_poison() || index.is_poison() || src.is_poison()) return {};
   return on_covered_part(l, self, dim, index, [&](Value part, const Site& site) {
     Value updates = src.is_wrapped_number() ? l.read(src, self.dtype(), site.shape)
                                             : l.convert(covered(l, src, site.shape), self.dtype());
-    return scatter_reduced(l, part, updates, reduce, include_self, [&](Value base, Value values, Optional<Reducer> reducer) {
-      if (!reducer) return l.hlo.scatter_replace(base, site.places, values, site.attributes);
-      return l.hlo.scatter(base, site.places, values, site.attributes, *reducer);
-    });
+    return scatter_reduced(l, part, updates, reduce, include_self,
+                           [&](Value base, Value values, Optional<Reducer> reducer) {
+                             if (!reducer) return l.hlo.scatter_replace(base, site.places, values, site.attributes);
+                             return l.hlo.scatter(base, site.places, values, site.attributes, *reducer);
+                           });
   });
 }
 
@@ -128,7 +134,8 @@ Tensor scatter_add(Lower& l, Tensor self, int64_t dim, Tensor index, Tensor src)
   return reduced(l, self, dim, index, src, "sum", true);
 }
 
-Tensor scatter_reduce(Lower& l, Tensor self, int64_t dim, Tensor index, Tensor src, std::string reduce, bool include_self) {
+Tensor scatter_reduce(Lower& l, Tensor self, int64_t dim, Tensor index, Tensor src, std::string reduce,
+                      bool include_self) {
   if (reduce == "add" || reduce == "multiply") return l.unsupported("reduce", "'" + reduce + "'");
   return reduced(l, self, dim, index, src, reduce, include_self);
 }

@@ -245,9 +245,9 @@ Tensor numpy_T(Lower& l, Tensor self) {
 // The conjugate of a complex tensor, as a view; a real tensor itself.
 Tensor conj_view(Lower& l, Tensor self) {
   if (self.is_poison() || !is_complex(self.dtype())) return self;
-  return l.view(self, self.shape(), self.strides(), self.node()->storage_offset,
-                {.read = [&l](Value v) { return conj(l, v); },
-                 .write = [&l](Value, Value update) { return conj(l, update); }});
+  return l.view(
+      self, self.shape(), self.strides(), self.node()->storage_offset,
+      {.read = [&l](Value v) { return conj(l, v); }, .write = [&l](Value, Value update) { return conj(l, update); }});
 }
 
 Tensor mT(Lower& l, Tensor self) {

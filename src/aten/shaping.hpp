@@ -1,4 +1,5 @@
-// Views, copies and joins of tensors, shared by the families. Functions are the lowerings themselves, under ATen's names.
+// Views, copies and joins of tensors, shared by the families. Functions are the lowerings themselves, under ATen's
+// names.
 #pragma once
 
 #include "aten/ops.hpp"

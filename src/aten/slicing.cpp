@@ -1,8 +1,10 @@
-// Views of parts: slices, pieces, diagonals, windows; and the same written into a copy (slice_scatter and its relatives).
+// Views of parts: slices, pieces, diagonals, windows; and the same written into a copy (slice_scatter and its
+// relatives).
 #include <algorithm>
 
 #include "aten/axes.hpp"
 #include "aten/shaping.hpp"
+#include "base/kinds.hpp"
 
 namespace torchlift::aten {
 namespace {
@@ -41,9 +43,8 @@ Tensor run_view(Lower& l, Tensor self, int64_t axis, const Dim& start, const Dim
   strides[at(axis)] = strides[at(axis)] * Dim(step);
   return l.view(self, std::move(shape), std::move(strides), std::move(offset),
                 {.read = [&l, axis, start, end, step](Value v) { return slice_axis(l, v, axis, start, end, step); },
-                 .write = [&l, axis, start, step](Value base, Value update) {
-                   return replace_run(l, base, update, axis, start, step);
-                 }});
+                 .write = [&l, axis, start, step](
+                              Value base, Value update) { return replace_run(l, base, update, axis, start, step); }});
 }
 
 // A negative place counts from the end; what is then outside is cut to the axis.
@@ -96,7 +97,8 @@ TensorList split_with_sizes(Lower& l, Tensor self, Dims split_sizes, int64_t dim
   TensorList pieces;
   Dim start(0);
   for (const Dim& size : split_sizes) {
-    if (size < Dim(0) || start + size > self.dim(*axis)) return l.wrong("split of " + describe(self) + " into " + text_of(split_sizes));
+    if (size < Dim(0) || start + size > self.dim(*axis))
+      return l.wrong("split of " + describe(self) + " into " + text_of(split_sizes));
     pieces.push_back(run_view(l, self, *axis, start, start + size, 1));
     start = start + size;
   }
@@ -183,13 +185,13 @@ Tensor diagonal(Lower& l, Tensor self, int64_t offset, int64_t dim1, int64_t dim
   for (size_t i = 0; i < order.size(); ++i) inverse[at(order[i])] = static_cast<int64_t>(i);
   auto flatten_last = [&l, order, flat](Value v) { return l.hlo.reshape(l.hlo.transpose(v, order), flat); };
   return l.view(self, std::move(shape), std::move(strides), std::move(place),
-                {.read = [&l, flatten_last, last, start, end, step](Value v) {
-                   return slice_axis(l, flatten_last(v), last, start, end, step);
-                 },
-                 .write = [&l, flatten_last, matrices, inverse, last, start, step](Value base, Value update) {
-                   Value written = replace_run(l, flatten_last(base), update, last, start, step);
-                   return l.hlo.transpose(l.hlo.reshape(written, matrices), inverse);
-                 }});
+                {.read = [&l, flatten_last, last, start, end,
+                          step](Value v) { return slice_axis(l, flatten_last(v), last, start, end, step); },
+                 .write =
+                     [&l, flatten_last, matrices, inverse, last, start, step](Value base, Value update) {
+                       Value written = replace_run(l, flatten_last(base), update, last, start, step);
+                       return l.hlo.transpose(l.hlo.reshape(written, matrices), inverse);
+                     }});
 }
 
 namespace {
@@ -256,8 +258,8 @@ Tensor linalg_diagonal(Lower& l, Tensor A, int64_t offset, int64_t dim1, int64_t
 }
 
 Tensor narrow_tensor(Lower& l, Tensor, int64_t, Tensor, Dim) {
-  return l.refuse(Kind::DataDependent,
-                  {{"what", std::string("the start of narrow")}, {"advice", std::string("pass start as a Python integer")}});
+  return l.refuse(Kind::DataDependent, {{"what", std::string("the start of narrow")},
+                                        {"advice", std::string("pass start as a Python integer")}});
 }
 
 // ---- windows
@@ -269,7 +271,8 @@ Tensor unfold(Lower& l, Tensor self, int64_t dimension, int64_t size, int64_t st
   if (!axis) return {};
   Dim extent = self.rank() == 0 ? Dim(1) : self.dim(*axis);
   if (size < 0 || step < 1 || Dim(size) > extent)
-    return l.wrong("unfold of " + describe(self) + " with size " + std::to_string(size) + " and step " + std::to_string(step));
+    return l.wrong("unfold of " + describe(self) + " with size " + std::to_string(size) + " and step " +
+                   std::to_string(step));
   if (self.rank() == 0) return l.view_reshape(self, {Dim(size)}, {Dim(1)});
   Dims shape = self.shape(), strides = self.strides();
   Dim count = floordiv(extent - Dim(size), Dim(step)) + 1;
@@ -281,10 +284,11 @@ Tensor unfold(Lower& l, Tensor self, int64_t dimension, int64_t size, int64_t st
   side_by_side[at(*axis)] = count * Dim(size);
   WindowsAlong windows{.axis = *axis, .count = count, .size = size, .stride = step};
   return l.view(self, shape, std::move(strides), self.node()->storage_offset,
-                {.read = [&l, windows, shape](Value v) {
-                   if (product(shape) == Dim(0)) return l.full(shape, l.type(v).dtype, 0);
-                   return move_last(l, windows_along(l, v, windows), windows.axis + 1);
-                 },
+                {.read =
+                     [&l, windows, shape](Value v) {
+                       if (product(shape) == Dim(0)) return l.full(shape, l.type(v).dtype, 0);
+                       return move_last(l, windows_along(l, v, windows), windows.axis + 1);
+                     },
                  .write = [&l, windows, side_by_side](Value base, Value update) -> Value {
                    if (windows.size != Dim(windows.stride) && windows.count != Dim(1))
                      return l.wrong("a write through unfold whose windows do not lie side by side");
@@ -295,7 +299,8 @@ Tensor unfold(Lower& l, Tensor self, int64_t dimension, int64_t size, int64_t st
 
 Tensor as_strided(Lower& l, Tensor self, Dims size, Dims stride, Optional<Dim> storage_offset) {
   if (self.is_poison()) return {};
-  if (size.size() != stride.size()) return l.wrong("as_strided with sizes " + text_of(size) + " and strides " + text_of(stride));
+  if (size.size() != stride.size())
+    return l.wrong("as_strided with sizes " + text_of(size) + " and strides " + text_of(stride));
   if (self.node()->root()->dtype != self.dtype()) return l.wrong("as_strided of a view under another dtype");
   Dim offset = storage_offset.value_or(self.node()->storage_offset);
   bool same = size == self.shape() && stride == self.strides() && offset == self.node()->storage_offset;

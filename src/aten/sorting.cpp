@@ -8,6 +8,7 @@
 #include "aten/indexing.hpp"
 #include "aten/shaping.hpp"
 #include "aten/sorting.hpp"
+#include "base/kinds.hpp"
 
 namespace torchlift::aten {
 namespace {
@@ -48,9 +49,15 @@ Pair sort(Lower& l, Tensor self, int64_t dim, bool descending) {
   Dims strides = lower::dense_strides_like(self.shape(), self.strides());
   return {l.make(s.values, strides), l.make(s.places, strides)};
 }
-Pair sort_stable(Lower& l, Tensor self, Ignored, int64_t dim, bool descending) { return sort(l, self, dim, descending); }
-Tensor argsort(Lower& l, Tensor self, int64_t dim, bool descending) { return std::get<1>(sort(l, self, dim, descending)); }
-Tensor argsort_stable(Lower& l, Tensor self, Ignored, int64_t dim, bool descending) { return argsort(l, self, dim, descending); }
+Pair sort_stable(Lower& l, Tensor self, Ignored, int64_t dim, bool descending) {
+  return sort(l, self, dim, descending);
+}
+Tensor argsort(Lower& l, Tensor self, int64_t dim, bool descending) {
+  return std::get<1>(sort(l, self, dim, descending));
+}
+Tensor argsort_stable(Lower& l, Tensor self, Ignored, int64_t dim, bool descending) {
+  return argsort(l, self, dim, descending);
+}
 Tensor msort(Lower& l, Tensor self) { return std::get<0>(sort(l, self, 0, false)); }
 
 // The k first of the sorted axis. Which of equal elements PyTorch picks is not defined; here the earlier ones.
@@ -174,8 +181,8 @@ Pair mode(Lower& l, Tensor self, int64_t dim, bool keepdim) {
     if (i != site->axis) as_row.push_back(i);
     if (i != site->axis + 1) as_column.push_back(i);
   }
-  Value equal = l.hlo.compare(l.hlo.broadcast_in_dim(s.values, pairs, as_row), l.hlo.broadcast_in_dim(s.values, pairs, as_column),
-                              ComparisonDirection::Eq);
+  Value equal = l.hlo.compare(l.hlo.broadcast_in_dim(s.values, pairs, as_row),
+                              l.hlo.broadcast_in_dim(s.values, pairs, as_column), ComparisonDirection::Eq);
   Value counts = l.hlo.reduce(l.hlo.convert(equal, DType::Int64), {site->axis}, Reducer::Add);
   counts = l.hlo.maximum(counts, l.full_like(counts, 1));
   Value most = insert_axis(l, l.hlo.reduce(counts, {site->axis}, Reducer::Maximum), site->axis);
@@ -217,7 +224,8 @@ Tensor quantile(Lower& l, Tensor self, Tensor q, Optional<int64_t> dim, bool kee
   if (std::find(std::begin(kKinds), std::end(kKinds), interpolation) == std::end(kKinds))
     return l.unsupported("interpolation", "'" + interpolation + "'");
   if (self.is_poison() || q.is_poison()) return {};
-  if (!is_float(self.dtype()) || q.rank() > 1 || self.is_empty()) return l.wrong("quantile of " + describe(self) + " at " + describe(q));
+  if (!is_float(self.dtype()) || q.rank() > 1 || self.is_empty())
+    return l.wrong("quantile of " + describe(self) + " at " + describe(q));
   auto axis = l.axis(dim.value_or(0), self.rank());
   if (!axis) return {};
   Dims reduced = keepdim ? self.shape() : Dims{};
@@ -249,7 +257,8 @@ Tensor quantile(Lower& l, Tensor self, Tensor q, Optional<int64_t> dim, bool kee
 }
 
 template <bool kIgnoreNan>
-Tensor quantile_scalar(Lower& l, Tensor self, double q, Optional<int64_t> dim, bool keepdim, std::string interpolation) {
+Tensor quantile_scalar(Lower& l, Tensor self, double q, Optional<int64_t> dim, bool keepdim,
+                       std::string interpolation) {
   if (self.is_poison()) return {};
   return quantile<kIgnoreNan>(l, self, l.make(l.constant(self.dtype(), q)), dim, keepdim, std::move(interpolation));
 }
@@ -279,7 +288,8 @@ Value search_sorted(Lower& l, Value sequence, Value values, bool right) {
     Value middle = l.hlo.add(low, l.hlo.shift_right_logical(l.hlo.subtract(high, low), one));
     Value element = l.hlo.gather(sequence, middle, g);
     // Not "less than": a NaN counts as larger than all.
-    Value before = l.hlo.not_(l.hlo.compare(element, values, right ? ComparisonDirection::Gt : ComparisonDirection::Ge));
+    Value before =
+        l.hlo.not_(l.hlo.compare(element, values, right ? ComparisonDirection::Gt : ComparisonDirection::Ge));
     low = l.hlo.select(l.hlo.and_(open, before), l.hlo.add(middle, one), low);
     high = l.hlo.select(l.hlo.and_(open, l.hlo.not_(before)), middle, high);
   }
@@ -288,8 +298,8 @@ Value search_sorted(Lower& l, Value sequence, Value values, bool right) {
 
 namespace {
 
-Tensor searchsorted(Lower& l, Tensor sorted_sequence, Operand self, bool out_int32, bool right, Optional<std::string> side,
-                    Optional<Tensor> sorter) {
+Tensor searchsorted(Lower& l, Tensor sorted_sequence, Operand self, bool out_int32, bool right,
+                    Optional<std::string> side, Optional<Tensor> sorter) {
   if (sorted_sequence.is_poison() || self.is_poison()) return {};
   if (side && *side != "left" && *side != "right") return l.unsupported("side", "'" + *side + "'");
   if (sorted_sequence.rank() == 0) return l.wrong("expected a sequence with dimensions");
@@ -314,8 +324,10 @@ Tensor isin(Lower& l, Operand elements, Operand test_elements, bool, bool invert
   if (elements.is_poison() || test_elements.is_poison()) return {};
   DType dtype = lower::result_type(std::array<Tensor, 2>{elements, test_elements});
   Dims table{elements.numel(), test_elements.numel()};
-  Value e = l.hlo.reshape(l.read(elements, dtype), {table[0]}), t = l.hlo.reshape(l.read(test_elements, dtype), {table[1]});
-  Value equal = l.hlo.compare(l.hlo.broadcast_in_dim(e, table, {0}), l.hlo.broadcast_in_dim(t, table, {1}), ComparisonDirection::Eq);
+  Value e = l.hlo.reshape(l.read(elements, dtype), {table[0]}),
+        t = l.hlo.reshape(l.read(test_elements, dtype), {table[1]});
+  Value equal = l.hlo.compare(l.hlo.broadcast_in_dim(e, table, {0}), l.hlo.broadcast_in_dim(t, table, {1}),
+                              ComparisonDirection::Eq);
   Value found = l.hlo.reshape(l.hlo.reduce(equal, {1}, Reducer::Or), elements.shape());
   return l.make(invert ? l.hlo.not_(found) : found);
 }

@@ -16,25 +16,26 @@ constexpr double kCodySmall = 0.46875;
 // erf(x) for |x| <= kCodySmall.
 Formula erf_near_zero(Formula x) {
   Formula t = x * x;
-  Formula p = polynomial(t, {1.85777706184603153e-1, 3.16112374387056560e0, 1.13864154151050156e2, 3.77485237685302021e2,
-                             3.20937758913846947e3});
-  Formula q = polynomial(t, {1, 2.36012909523441209e1, 2.44024637934444173e2, 1.28261652607737228e3,
-                             2.84423683343917062e3});
+  Formula p = polynomial(t, {1.85777706184603153e-1, 3.16112374387056560e0, 1.13864154151050156e2,
+                             3.77485237685302021e2, 3.20937758913846947e3});
+  Formula q =
+      polynomial(t, {1, 2.36012909523441209e1, 2.44024637934444173e2, 1.28261652607737228e3, 2.84423683343917062e3});
   return x * p / q;
 }
 
 // exp(y^2) erfc(y) for y > kCodySmall.
 Formula scaled_erfc(Formula y) {
-  Formula p = polynomial(y, {2.15311535474403846e-8, 5.64188496988670089e-1, 8.88314979438837594e0, 6.61191906371416295e1,
-                             2.98635138197400131e2, 8.81952221241769090e2, 1.71204761263407058e3, 2.05107837782607147e3,
-                             1.23033935479799725e3});
-  Formula q = polynomial(y, {1, 1.57449261107098347e1, 1.17693950891312499e2, 5.37181101862009858e2, 1.62138957456669019e3,
-                             3.29079923573345963e3, 4.36261909014324716e3, 3.43936767414372164e3, 1.23033935480374942e3});
+  Formula p = polynomial(y, {2.15311535474403846e-8, 5.64188496988670089e-1, 8.88314979438837594e0,
+                             6.61191906371416295e1, 2.98635138197400131e2, 8.81952221241769090e2, 1.71204761263407058e3,
+                             2.05107837782607147e3, 1.23033935479799725e3});
+  Formula q =
+      polynomial(y, {1, 1.57449261107098347e1, 1.17693950891312499e2, 5.37181101862009858e2, 1.62138957456669019e3,
+                     3.29079923573345963e3, 4.36261909014324716e3, 3.43936767414372164e3, 1.23033935480374942e3});
   Formula u = 1.0 / (y * y);
-  Formula r = polynomial(u, {1.63153871373020978e-2, 3.05326634961232344e-1, 3.60344899949804439e-1, 1.25781726111229246e-1,
-                             1.60837851487422766e-2, 6.58749161529837803e-4});
-  Formula s = polynomial(u, {1, 2.56852019228982242e0, 1.87295284992346725e0, 5.27905102951428412e-1, 6.05183413124413191e-2,
-                             2.33520497626869185e-3});
+  Formula r = polynomial(u, {1.63153871373020978e-2, 3.05326634961232344e-1, 3.60344899949804439e-1,
+                             1.25781726111229246e-1, 1.60837851487422766e-2, 6.58749161529837803e-4});
+  Formula s = polynomial(u, {1, 2.56852019228982242e0, 1.87295284992346725e0, 5.27905102951428412e-1,
+                             6.05183413124413191e-2, 2.33520497626869185e-3});
   return select(y <= 4.0, p / q, (kInverseSqrtPi - u * r / s) / y);
 }
 
@@ -109,8 +110,9 @@ constexpr double kLogSqrtTwoPi = 0.91893853320467274178;
 
 // C. Lanczos, "A precision approximation of the gamma function" (1964), with g = 7 and nine terms (P. Godfrey).
 Formula lgamma_above_half(Formula x) {
-  static constexpr double kTerms[] = {676.5203681218851,   -1259.1392167224028,   771.32342877765313,   -176.61502916214059,
-                                      12.507343278686905, -0.13857109526572012, 9.9843695780195716e-6, 1.5056327351493116e-7};
+  static constexpr double kTerms[] = {676.5203681218851,     -1259.1392167224028,  771.32342877765313,
+                                      -176.61502916214059,   12.507343278686905,   -0.13857109526572012,
+                                      9.9843695780195716e-6, 1.5056327351493116e-7};
   Formula z = x - 1.0;
   Formula sum = z.like(0.99999999999980993);
   for (size_t i = 0; i < std::size(kTerms); ++i) sum = sum + kTerms[i] / (z + static_cast<double>(i + 1));
@@ -150,8 +152,8 @@ Formula digamma64(Formula x) {
   return select(eq(x, 0.0), with_sign_of(x.like(kInfinity), -x), result);
 }
 
-// PyTorch's own steps (after Abramowitz and Stegun 6.4.12), in its own precision: near the poles its float32 results are far
-// from the true ones, and no closer answer would be the same.
+// PyTorch's own steps (after Abramowitz and Stegun 6.4.12), in its own precision: near the poles its float32 results
+// are far from the true ones, and no closer answer would be the same.
 Formula trigamma(Formula x) {
   constexpr int kSteps = 6;
   Formula reflected = x < 0.5;

@@ -1,5 +1,5 @@
-// Elementary and special functions that StableHLO does not have, written out in its operators. Real arguments are float32
-// or float64. Unless said otherwise a function keeps the dtype of its argument.
+// Elementary and special functions that StableHLO does not have, written out in its operators. Real arguments are
+// float32 or float64. Unless said otherwise a function keeps the dtype of its argument.
 #pragma once
 
 #include <limits>
@@ -44,7 +44,7 @@ Formula atanh(Formula x);
 // ---- error functions
 Formula erf(Formula x);
 Formula erfc(Formula x);
-Formula erfcx(Formula x);     // exp(x^2) erfc(x)
+Formula erfcx(Formula x);  // exp(x^2) erfc(x)
 Formula erfinv(Formula x);
 Formula ndtri(Formula p);     // quantiles of the normal distribution
 Formula log_ndtr(Formula x);  // log of its distribution function
@@ -70,7 +70,6 @@ Formula k1(Formula x);
 Formula k1e(Formula x);
 Formula spherical_j0(Formula x);
 Formula airy_ai(Formula x);
-
 
 // fn(x) computed in float64 and rounded once: for functions too delicate for float32.
 template <typename Fn>

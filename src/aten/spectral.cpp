@@ -49,7 +49,7 @@ Value complex_sums(Lower& l, Value v, std::span<const int64_t> axes, bool invers
     order.insert(order.end(), now.begin(), now.end());
     for (size_t i = 0; i < order.size(); ++i) back[static_cast<size_t>(order[i])] = static_cast<int64_t>(i);
     Dims length;
-    for (int64_t axis : now) length.push_back(l.type(v).dims[static_cast<size_t>(axis)]);
+    for (int64_t axis : now) length.push_back(l.size(v, axis));
     Value transformed = l.hlo.fft(l.hlo.transpose(v, order), inverse ? FftType::Ifft : FftType::Fft, length);
     if (inverse) transformed = scale(l, transformed, static_cast<double>(product(length).concrete()));
     v = l.hlo.transpose(transformed, back);
@@ -60,7 +60,7 @@ Value complex_sums(Lower& l, Value v, std::span<const int64_t> axes, bool invers
 // The non-negative frequencies of a real signal.
 Value real_to_half(Lower& l, Value v, int64_t axis) {
   if (!v.has_value()) return {};
-  Dim n = l.type(v).dims[static_cast<size_t>(axis)];
+  Dim n = l.size(v, axis);
   return move_from_last(l, l.hlo.fft(move_last(l, v, axis), FftType::Rfft, {n}), axis);
 }
 
@@ -73,7 +73,7 @@ Value half_to_real(Lower& l, Value v, int64_t axis, const Dim& n) {
 
 Value resize_axis(Lower& l, Value v, int64_t axis, const Dim& n) {
   if (!v.has_value()) return {};
-  Dim have = l.type(v).dims[static_cast<size_t>(axis)];
+  Dim have = l.size(v, axis);
   return have == n ? v : pad_axis(l, v, axis, 0, n - have);
 }
 
@@ -83,7 +83,8 @@ Value resize_axis(Lower& l, Value v, int64_t axis, const Dim& n) {
 Value read_signal(Lower& l, Tensor self, bool as_complex) {
   DType dtype = lower::float_type(self.dtype());
   DType real = real_of(dtype);
-  if (real != DType::Float32 && real != DType::Float64) return l.wrong("expected single or double precision, got " + describe(self));
+  if (real != DType::Float32 && real != DType::Float64)
+    return l.wrong("expected single or double precision, got " + describe(self));
   return l.read(self, as_complex ? complex_of(real) : dtype);
 }
 
@@ -104,9 +105,11 @@ std::optional<Plan> plan(Lower& l, Tensor self, const Optional<Dims>& s, const O
   std::vector<int64_t> wanted;
   if (dim) wanted = *dim;
   else
-    for (int64_t i = s ? std::max<int64_t>(self.rank() - static_cast<int64_t>(s->size()), 0) : 0; i < self.rank(); ++i) wanted.push_back(i);
+    for (int64_t i = s ? std::max<int64_t>(self.rank() - static_cast<int64_t>(s->size()), 0) : 0; i < self.rank(); ++i)
+      wanted.push_back(i);
   if (s && s->size() != wanted.size()) {
-    l.wrong("expected as many sizes as axes, got " + text_of(*s) + " for " + std::to_string(wanted.size()) + " axes of " + describe(self));
+    l.wrong("expected as many sizes as axes, got " + text_of(*s) + " for " + std::to_string(wanted.size()) +
+            " axes of " + describe(self));
     return std::nullopt;
   }
   for (size_t i = 0; i < wanted.size(); ++i) {
@@ -117,7 +120,8 @@ std::optional<Plan> plan(Lower& l, Tensor self, const Optional<Dims>& s, const O
     bool halved = from_half && i + 1 == wanted.size();
     Dim size = given ? (*s)[i] : halved ? Dim(2) * (self.dim(*axis) - Dim(1)) : self.dim(*axis);
     if (twice || self.rank() == 0 || size < Dim(1)) {
-      l.wrong("expected different axes of at least one element, got " + std::to_string(wanted[i]) + " of " + describe(self));
+      l.wrong("expected different axes of at least one element, got " + std::to_string(wanted[i]) + " of " +
+              describe(self));
       return std::nullopt;
     }
     out.axes.push_back(*axis);
@@ -133,7 +137,9 @@ Value resized(Lower& l, Value v, const Plan& p) {
   return v;
 }
 
-std::span<const int64_t> all_but_last(const std::vector<int64_t>& axes) { return std::span(axes).first(axes.size() - 1); }
+std::span<const int64_t> all_but_last(const std::vector<int64_t>& axes) {
+  return std::span(axes).first(axes.size() - 1);
+}
 
 // ---- the three kinds
 
@@ -216,18 +222,21 @@ Tensor fft_c2c(Lower& l, Tensor self, Dims dim, int64_t normalization, bool forw
 
 Tensor fft_r2c(Lower& l, Tensor self, std::vector<int64_t> dim, int64_t normalization, bool onesided) {
   auto p = plan(l, self, {}, dim, {}, false);
-  if (!p || p->axes.empty() || is_complex(self.dtype())) return p ? Tensor(l.wrong("expected a real input and at least one axis")) : Tensor();
+  if (!p || p->axes.empty() || is_complex(self.dtype()))
+    return p ? Tensor(l.wrong("expected a real input and at least one axis")) : Tensor();
   auto by = numbered_factor(l, normalization, p->count());
   if (!by) return {};
   Value v;
-  if (onesided) v = complex_sums(l, real_to_half(l, read_signal(l, self, false), p->axes.back()), all_but_last(p->axes), false);
+  if (onesided)
+    v = complex_sums(l, real_to_half(l, read_signal(l, self, false), p->axes.back()), all_but_last(p->axes), false);
   else v = complex_sums(l, read_signal(l, self, true), p->axes, false);
   return l.make(scale(l, v, *by));
 }
 
 Tensor fft_c2r(Lower& l, Tensor self, std::vector<int64_t> dim, int64_t normalization, Dim last_dim_size) {
   auto p = plan(l, self, {}, dim, {}, true);
-  if (!p || last_dim_size < Dim(1)) return p ? Tensor(l.wrong("expected a positive size, got " + last_dim_size.text())) : Tensor();
+  if (!p || last_dim_size < Dim(1))
+    return p ? Tensor(l.wrong("expected a positive size, got " + last_dim_size.text())) : Tensor();
   p->sizes.back() = last_dim_size;
   auto by = numbered_factor(l, normalization, p->count());
   if (!by) return {};
@@ -257,7 +266,8 @@ Tensor fft_fftshift(Lower& l, Tensor self, Optional<std::vector<int64_t>> dim) {
 Tensor fft_ifftshift(Lower& l, Tensor self, Optional<std::vector<int64_t>> dim) { return turn(l, self, dim, true); }
 
 Tensor frequencies(Lower& l, int64_t n, double d, TensorOptions options, bool half) {
-  if (n < 1 || !table_fits(l, static_cast<double>(n))) return l.wrong("expected a positive n, got " + std::to_string(n));
+  if (n < 1 || !table_fits(l, static_cast<double>(n)))
+    return l.wrong("expected a positive n, got " + std::to_string(n));
   DType dtype = options.dtype.value_or(DType::Float32);
   double step = 1 / (static_cast<double>(n) * d);
   std::vector<double> out;
@@ -268,8 +278,12 @@ Tensor frequencies(Lower& l, int64_t n, double d, TensorOptions options, bool ha
   Dim count(static_cast<int64_t>(out.size()));
   return l.make(constant_floats(l, dtype, out, {count}));
 }
-Tensor fft_fftfreq(Lower& l, int64_t n, double d, TensorOptions options) { return frequencies(l, n, d, options, false); }
-Tensor fft_rfftfreq(Lower& l, int64_t n, double d, TensorOptions options) { return frequencies(l, n, d, options, true); }
+Tensor fft_fftfreq(Lower& l, int64_t n, double d, TensorOptions options) {
+  return frequencies(l, n, d, options, false);
+}
+Tensor fft_rfftfreq(Lower& l, int64_t n, double d, TensorOptions options) {
+  return frequencies(l, n, d, options, true);
+}
 
 // ---- short-time transforms
 
@@ -284,8 +298,8 @@ std::optional<Frames> frames_of(Lower& l, int64_t n_fft, Optional<int64_t> hop_l
   constexpr int64_t kLargest = int64_t{1} << 30;
   Frames f{n_fft, hop_length.value_or(n_fft / 4), win_length.value_or(n_fft), {}};
   if (n_fft < 1 || n_fft > kLargest || f.hop < 1 || f.hop > kLargest || f.win_length < 1 || f.win_length > n_fft) {
-    l.wrong("expected positive n_fft and hop_length and a win_length of at most n_fft, got " + std::to_string(n_fft) + ", " +
-            std::to_string(f.hop) + " and " + std::to_string(f.win_length));
+    l.wrong("expected positive n_fft and hop_length and a win_length of at most n_fft, got " + std::to_string(n_fft) +
+            ", " + std::to_string(f.hop) + " and " + std::to_string(f.win_length));
     return std::nullopt;
   }
   if (window && (window->is_poison() || !l.expect_rank(*window, 1, 1, "window"))) return std::nullopt;
@@ -302,10 +316,11 @@ std::optional<Frames> frames_of(Lower& l, int64_t n_fft, Optional<int64_t> hop_l
 // The signal [batch, time] with `amount` mirrored or zero elements at both ends.
 Value pad_ends(Lower& l, Value v, int64_t amount, const std::string& mode) {
   if (!v.has_value()) return {};
-  Dim n = l.type(v).dims[1];
+  Dim n = l.size(v, 1);
   if (mode == "constant") return pad_axis(l, v, 1, amount, amount);
   if (mode != "reflect") return l.unsupported("pad_mode", mode, "use `reflect` or `constant`");
-  if (Dim(amount) >= n) return l.wrong("expected padding below the input's length, got " + std::to_string(amount) + " of " + n.text());
+  if (Dim(amount) >= n)
+    return l.wrong("expected padding below the input's length, got " + std::to_string(amount) + " of " + n.text());
   Value left = l.hlo.reverse(slice_axis(l, v, 1, 1, Dim(amount) + Dim(1)), {1});
   Value right = l.hlo.reverse(slice_axis(l, v, 1, n - Dim(amount + 1), n - Dim(1)), {1});
   return l.hlo.concatenate({left, v, right}, 1);
@@ -367,8 +382,12 @@ Tensor stft(Lower& l, Tensor self, int64_t n_fft, Optional<int64_t> hop_length, 
             Optional<Tensor> window, bool normalized, Optional<bool> onesided, Optional<bool> return_complex,
             Optional<bool> align_to_window) {
   return short_time(l, self, n_fft, hop_length, win_length, window,
-                    {.center = false, .pad_mode = "reflect", .normalized = normalized, .onesided = onesided,
-                     .return_complex = return_complex, .align_to_window = align_to_window});
+                    {.center = false,
+                     .pad_mode = "reflect",
+                     .normalized = normalized,
+                     .onesided = onesided,
+                     .return_complex = return_complex,
+                     .align_to_window = align_to_window});
 }
 Tensor stft_center(Lower& l, Tensor self, int64_t n_fft, Optional<int64_t> hop_length, Optional<int64_t> win_length,
                    Optional<Tensor> window, bool center, std::string pad_mode, bool normalized, Optional<bool> onesided,
@@ -387,7 +406,7 @@ struct IstftOptions {
 // Signals of the frames: [batch, frame, n_fft].
 Value frame_signals(Lower& l, Value v, int64_t n_fft, const IstftOptions& o) {
   if (!v.has_value()) return {};
-  Dim frequencies = l.type(v).dims[2], half(n_fft / 2 + 1);
+  Dim frequencies = l.size(v, 2), half(n_fft / 2 + 1);
   bool onesided = o.onesided.value_or(frequencies != Dim(n_fft));
   if (frequencies != (onesided ? half : Dim(n_fft)) || (onesided && o.return_complex))
     return l.wrong("expected " + (onesided ? half : Dim(n_fft)).text() + " frequencies, got " + frequencies.text());
@@ -409,7 +428,8 @@ Tensor istft(Lower& l, Tensor self, int64_t n_fft, Optional<int64_t> hop_length,
   if (!f) return {};
   Value v = l.read(self);
   if (self.rank() == 2) v = insert_axis(l, v, 0);
-  Value signals = frame_signals(l, l.hlo.transpose(v, {0, 2, 1}), n_fft, {center, normalized, onesided, length, return_complex});
+  Value signals =
+      frame_signals(l, l.hlo.transpose(v, {0, 2, 1}), n_fft, {center, normalized, onesided, length, return_complex});
   if (!signals.has_value()) return {};
   const Dims shape = l.type(signals).dims;
   Dim whole = Dim(n_fft) + Dim(f->hop) * (shape[1] - Dim(1));

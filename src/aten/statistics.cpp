@@ -20,8 +20,8 @@ struct Spread {
   Tensor variance, mean;
 };
 
-// The sum of squared distances from the mean over max(0, count - correction), in two passes; of complex numbers the sum of
-// the variances of both parts.
+// The sum of squared distances from the mean over max(0, count - correction), in two passes; of complex numbers the sum
+// of the variances of both parts.
 Spread variance_and_mean(Lower& l, Tensor self, const Optional<Axes>& dim, double correction, bool keepdim) {
   if (self.is_poison()) return {};
   if (is_integral(self.dtype())) {
@@ -208,7 +208,8 @@ Tensor unsqueezed(Lower& l, Tensor x, int64_t axis) {
 // The distance of every row of x1 from every row of x2, by its definition in every compute_mode.
 Tensor cdist(Lower& l, Tensor x1, Tensor x2, double p, Optional<int64_t>) {
   if (!l.expect_rank(x1, 2, 63, "x1") || !l.expect_rank(x2, 2, 63, "x2")) return {};
-  if (x1.dim(-1) != x2.dim(-1)) return l.wrong("expected rows of one size, got " + describe(x1) + " and " + describe(x2));
+  if (x1.dim(-1) != x2.dim(-1))
+    return l.wrong("expected rows of one size, got " + describe(x1) + " and " + describe(x2));
   Tensor difference = l.sub(unsqueezed(l, x1, x1.rank() - 1), unsqueezed(l, x2, x2.rank() - 2));
   if (difference.is_poison()) return {};
   Axes last{difference.rank() - 1};

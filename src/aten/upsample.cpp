@@ -1,5 +1,5 @@
-// Resizing: torch.nn.functional.interpolate. Each axis is a table of source places and weights, made here with PyTorch's own
-// arithmetic, in float for float32 and narrower, in double for float64.
+// Resizing: torch.nn.functional.interpolate. Each axis is a table of source places and weights, made here with
+// PyTorch's own arithmetic, in float for float32 and narrower, in double for float64.
 #include <algorithm>
 #include <cmath>
 
@@ -11,8 +11,8 @@ namespace {
 
 enum class Method : uint8_t { Nearest, NearestExact, Linear, Cubic, LinearAntialias, CubicAntialias, LanczosAntialias };
 
-// What one axis of the result takes from the input: `taps` places and weights for each element, one after another. Places
-// beyond the used ones of an element repeat the last one and count as zero.
+// What one axis of the result takes from the input: `taps` places and weights for each element, one after another.
+// Places beyond the used ones of an element repeat the last one and count as zero.
 struct Table {
   int64_t taps = 1;
   Ints places;
@@ -42,7 +42,9 @@ Table nearest_table(const Axis& a, bool exact) {
     if (!exact && a.out == a.in) place = i;
     else if (!exact && a.out == 2 * a.in) place = i >> 1;
     else if (!exact) place = static_cast<int64_t>(std::floor(static_cast<float>(i) * scale));
-    else place = static_cast<int64_t>(std::floor(static_cast<float>((static_cast<double>(i) + 0.5) * static_cast<double>(scale))));
+    else
+      place = static_cast<int64_t>(
+          std::floor(static_cast<float>((static_cast<double>(i) + 0.5) * static_cast<double>(scale))));
     t.places.push_back(std::clamp<int64_t>(place, 0, a.in - 1));
   }
   return t;
@@ -77,9 +79,13 @@ Table linear_table(const Axis& a) {
 
 // Keys' cubic convolution, near (|x| <= 1) and far (|x| <= 2).
 template <typename T>
-T cubic_near(T x, T a) { return ((a + 2) * x - (a + 3)) * x * x + 1; }
+T cubic_near(T x, T a) {
+  return ((a + 2) * x - (a + 3)) * x * x + 1;
+}
 template <typename T>
-T cubic_far(T x, T a) { return ((a * x - 5 * a) * x + 8 * a) * x - 4 * a; }
+T cubic_far(T x, T a) {
+  return ((a * x - 5 * a) * x + 8 * a) * x - 4 * a;
+}
 
 template <typename T>
 Table cubic_table(const Axis& axis) {
@@ -139,7 +145,9 @@ Table antialias_table(Lower& l, const Axis& a, Method method) {
     for (int64_t k = 0; k < t.taps; ++k) {
       bool inside = k < count;
       t.places.push_back(std::clamp<int64_t>(first + std::min(k, std::max<int64_t>(count - 1, 0)), 0, a.in - 1));
-      t.weights.push_back(inside ? static_cast<double>(total != 0 ? weights[static_cast<size_t>(k)] / total : weights[static_cast<size_t>(k)]) : 0);
+      t.weights.push_back(inside ? static_cast<double>(total != 0 ? weights[static_cast<size_t>(k)] / total
+                                                                  : weights[static_cast<size_t>(k)])
+                                 : 0);
     }
   }
   return t;
@@ -257,7 +265,8 @@ Tensor resize(Lower& l, Tensor self, const Dims& output_size, Method method, boo
     Dim in = self.dim(axis);
     if (!table_fits(l, 4.0 * static_cast<double>(output_size[i].concrete()))) return {};
     Optional<double> scale = i < scales.size() ? scales[i] : std::nullopt;
-    Table t = table_for(l, {in.concrete(), output_size[i].concrete(), align_corners, scale}, method, wide == DType::Float64);
+    Table t =
+        table_for(l, {in.concrete(), output_size[i].concrete(), align_corners, scale}, method, wide == DType::Float64);
     if (in == output_size[i] && method == Method::Linear) continue;
     v = resize_axis(l, v, axis, in, output_size[i], t);
   }
@@ -303,9 +312,11 @@ Tensor aligned_vec(Lower& l, Tensor input, Optional<Dims> output_size, bool alig
                    Optional<std::vector<double>> scale_factors) {
   if (input.is_poison()) return {};
   bool by_size = output_size && !output_size->empty();
-  if (by_size == (scale_factors && !scale_factors->empty())) return l.wrong("expected either output_size or scale_factors");
+  if (by_size == (scale_factors && !scale_factors->empty()))
+    return l.wrong("expected either output_size or scale_factors");
   if (by_size) {
-    if (output_size->size() != kSpatial) return l.wrong("expected " + std::to_string(kSpatial) + " sizes, got " + text_of(*output_size));
+    if (output_size->size() != kSpatial)
+      return l.wrong("expected " + std::to_string(kSpatial) + " sizes, got " + text_of(*output_size));
     return resize(l, input, *output_size, kMethod, align_corners, {});
   }
   if (scale_factors->size() != kSpatial) return l.wrong("expected " + std::to_string(kSpatial) + " scale factors");

@@ -1,4 +1,5 @@
 #include "base/bytes.hpp"
+#include "base/kinds.hpp"
 
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -16,7 +17,8 @@ template <typename T>
 T read_little(ByteView bytes, size_t offset) {
   T value = 0;
   for (size_t i = 0; i < sizeof(T); ++i)
-    value = static_cast<T>(value | static_cast<T>(static_cast<T>(std::to_integer<uint8_t>(bytes[offset + i])) << (8 * i)));
+    value =
+        static_cast<T>(value | static_cast<T>(static_cast<T>(std::to_integer<uint8_t>(bytes[offset + i])) << (8 * i)));
   return value;
 }
 
@@ -72,7 +74,8 @@ Status File::read_at(uint64_t offset, std::span<std::byte> out) const {
     ssize_t n = ::pread(descriptor_, out.data(), out.size(), static_cast<off_t>(offset));
     if (n < 0 && errno == EINTR) continue;
     if (n < 0) return system_error(Kind::CannotRead, path_, errno);
-    if (n == 0) return diagnose(Kind::CannotRead, {{"reason", std::string("it became shorter while it was read")}}, path_);
+    if (n == 0)
+      return diagnose(Kind::CannotRead, {{"reason", std::string("it became shorter while it was read")}}, path_);
     out = out.subspan(static_cast<size_t>(n));
     offset += static_cast<uint64_t>(n);
   }

@@ -15,9 +15,7 @@ namespace torchlift {
 using ByteView = std::span<const std::byte>;
 
 inline ByteView bytes_of(std::string_view text) { return std::as_bytes(std::span(text.data(), text.size())); }
-inline std::string_view text_of(ByteView bytes) {
-  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
-}
+inline std::string_view text_of(ByteView bytes) { return {reinterpret_cast<const char*>(bytes.data()), bytes.size()}; }
 
 // The `size` bytes at `offset`, or nothing if they are not all there (no overflow on any values).
 std::optional<ByteView> slice(ByteView bytes, uint64_t offset, uint64_t size);
@@ -27,9 +25,9 @@ uint16_t read_u16(ByteView bytes, size_t offset);
 uint32_t read_u32(ByteView bytes, size_t offset);
 uint64_t read_u64(ByteView bytes, size_t offset);
 
-// A regular file, open for reading. Pages of `bytes()` are mapped, shared with the page cache and never held in anonymous
-// memory. A file that another process cuts while it is mapped raises SIGBUS: weights are therefore copied by `read_at` or
-// copy_file_range, and only small records are read through the map.
+// A regular file, open for reading. Pages of `bytes()` are mapped, shared with the page cache and never held in
+// anonymous memory. A file that another process cuts while it is mapped raises SIGBUS: weights are therefore copied by
+// `read_at` or copy_file_range, and only small records are read through the map.
 class File {
  public:
   static Result<File> open(const std::string& path);

@@ -1,5 +1,6 @@
-// CHECK(condition) << why: a promise of our own code, never of the input. A broken one aborts in every build: an importer
-// that goes on after it would write wrong numbers. Input is checked by diagnostics (base/diagnostic.hpp) instead.
+// CHECK(condition) << why: a promise of our own code, never of the input. A broken one aborts in every build: an
+// importer that goes on after it would write wrong numbers. Input is checked by diagnostics (base/diagnostic.hpp)
+// instead.
 #pragma once
 
 #include <cstdlib>
@@ -31,7 +32,7 @@ struct Voidify {
 
 }  // namespace torchlift::internal
 
-#define CHECK(condition)                                     \
-  (condition) ? void()                                       \
-              : ::torchlift::internal::Voidify() &           \
+#define CHECK(condition)                           \
+  (condition) ? void()                             \
+              : ::torchlift::internal::Voidify() & \
                     ::torchlift::internal::CheckFailure(#condition, __FILE__, __LINE__).stream()

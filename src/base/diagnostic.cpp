@@ -92,7 +92,8 @@ std::string to_text(const Diagnostic& d) {
   if (!p.member.empty()) part("`" + printable(p.member) + "`");
   if (!p.node.empty()) {
     std::string where = "node " + printable(p.node);
-    if (p.node_index >= 0) where += " (" + std::to_string(p.node_index + 1) + " of " + std::to_string(p.node_count) + ")";
+    if (p.node_index >= 0)
+      where += " (" + std::to_string(p.node_index + 1) + " of " + std::to_string(p.node_count) + ")";
     part(where);
   }
   if (!p.module.empty()) part("module " + printable(p.module));

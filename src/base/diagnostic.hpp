@@ -1,5 +1,5 @@
-// What is wrong with a file or a request, said once: a kind (one row of diagnostics.def), typed arguments, and the narrowest
-// place known. Text and JSON are two prints of the same record.
+// What is wrong with a file or a request, said once: a kind (one row of diagnostics.def), typed arguments, and the
+// narrowest place known. Text and JSON are two prints of the same record.
 #pragma once
 
 #include <cstdint>
@@ -13,15 +13,11 @@ namespace torchlift {
 
 enum class Severity : uint8_t { Note, Warning, Error };
 
-enum class Kind : uint16_t {
-#define DIAGNOSTIC(name, id, severity, message, advice) name,
-#include "base/diagnostics.def"
-#undef DIAGNOSTIC
-};
+enum class Kind : uint16_t;  // kinds.hpp
 
 struct KindInfo {
-  std::string_view name;     // "UnsupportedOperator"
-  std::string_view id;       // "unsupported-operator"
+  std::string_view name;  // "UnsupportedOperator"
+  std::string_view id;    // "unsupported-operator"
   Severity severity;
   std::string_view message;  // with {argument} places
   std::string_view advice;   // with {argument} places; may be empty
@@ -40,10 +36,10 @@ struct SourceLine {
 
 // Where a diagnostic points to. Every part may be empty.
 struct Place {
-  std::string file;                // the model file on disk
-  std::string member;              // archive member, tensor name, ...
-  std::string node;                // "%conv2d_3"
-  int64_t node_index = -1;         // of node_count, 0-based
+  std::string file;         // the model file on disk
+  std::string member;       // archive member, tensor name, ...
+  std::string node;         // "%conv2d_3"
+  int64_t node_index = -1;  // of node_count, 0-based
   int64_t node_count = 0;
   std::string module;              // "encoder.layers.0 (torch.nn.modules.linear.Linear)"
   std::vector<SourceLine> source;  // the model's Python line, innermost first

@@ -10,9 +10,9 @@
 
 namespace torchlift {
 
-// A polynomial with integer coefficients over atoms, in canonical order. An atom is a symbol ("s77") or the canonical text
-// of an operation that is no polynomial ("floordiv(s77 + 1, 2)"). Results that would overflow or grow past a bound become
-// one atom, so equal texts mean equal expressions, and different texts mean "not known to be equal".
+// A polynomial with integer coefficients over atoms, in canonical order. An atom is a symbol ("s77") or the canonical
+// text of an operation that is no polynomial ("floordiv(s77 + 1, 2)"). Results that would overflow or grow past a bound
+// become one atom, so equal texts mean equal expressions, and different texts mean "not known to be equal".
 class Expr {
  public:
   Expr() = default;

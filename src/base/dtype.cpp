@@ -34,9 +34,7 @@ std::optional<DType> dtype_from_safetensors_name(std::string_view name) {
   return find(name, &DTypeInfo::safetensors_name);
 }
 
-std::optional<DType> dtype_from_stablehlo_name(std::string_view name) {
-  return find(name, &DTypeInfo::stablehlo_name);
-}
+std::optional<DType> dtype_from_stablehlo_name(std::string_view name) { return find(name, &DTypeInfo::stablehlo_name); }
 
 DType real_of(DType complex) {
   switch (complex) {

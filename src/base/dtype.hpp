@@ -36,10 +36,10 @@ inline bool is_complex(DType d) { return info(d).category == DTypeCategory::Comp
 inline bool is_float(DType d) { return info(d).category == DTypeCategory::Float; }
 inline bool is_unsigned(DType d) { return info(d).category == DTypeCategory::Unsigned; }
 inline bool is_signed_integer(DType d) { return info(d).category == DTypeCategory::Signed; }
-inline bool is_integer(DType d) { return is_unsigned(d) || is_signed_integer(d); }    // bool is none
-inline bool is_integral(DType d) { return is_integer(d) || is_bool(d); }              // PyTorch's isIntegralType(.., true)
+inline bool is_integer(DType d) { return is_unsigned(d) || is_signed_integer(d); }  // bool is none
+inline bool is_integral(DType d) { return is_integer(d) || is_bool(d); }  // PyTorch's isIntegralType(.., true)
 
-DType real_of(DType complex);   // complex64 -> float32; a real dtype is returned as it is
-DType complex_of(DType real);   // float32 -> complex64; float16 -> complex32; integers and bfloat16 -> complex64
+DType real_of(DType complex);  // complex64 -> float32; a real dtype is returned as it is
+DType complex_of(DType real);  // float32 -> complex64; float16 -> complex32; integers and bfloat16 -> complex64
 
 }  // namespace torchlift

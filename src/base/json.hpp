@@ -20,7 +20,7 @@ class JsonWriter {
   JsonWriter& key(std::string_view name);
   JsonWriter& string(std::string_view text);  // bytes that are no UTF-8 become U+FFFD
   JsonWriter& integer(int64_t value);
-  JsonWriter& number(double value);           // infinities and NaN as the strings "inf", "-inf", "nan"
+  JsonWriter& number(double value);  // infinities and NaN as the strings "inf", "-inf", "nan"
   JsonWriter& boolean(bool value);
   JsonWriter& null();
   JsonWriter& integers(const std::vector<int64_t>& values);  // an array on one line

@@ -1,4 +1,5 @@
 #include "base/output_file.hpp"
+#include "base/kinds.hpp"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -31,12 +32,14 @@ std::string temporary_name(const std::string& path) {
   size_t slash = path.rfind('/');
   std::string directory = slash == std::string::npos ? "" : path.substr(0, slash + 1);
   std::string name = slash == std::string::npos ? path : path.substr(slash + 1);
-  return directory + "." + name.substr(0, kNameKept) + "." + std::to_string(::getpid()) + "." + std::to_string(count++) + ".tmp";
+  return directory + "." + name.substr(0, kNameKept) + "." + std::to_string(::getpid()) + "." +
+         std::to_string(count++) + ".tmp";
 }
 
 // Whether copy_file_range says that it cannot serve this pair of files, not that the copy failed.
 bool cannot_copy_in_kernel(int error) {
-  return error == EXDEV || error == EINVAL || error == ENOSYS || error == EOPNOTSUPP || error == EBADF || error == EPERM;
+  return error == EXDEV || error == EINVAL || error == ENOSYS || error == EOPNOTSUPP || error == EBADF ||
+         error == EPERM;
 }
 
 }  // namespace
@@ -44,7 +47,8 @@ bool cannot_copy_in_kernel(int error) {
 Result<OutputFile> OutputFile::create(const std::string& path) {
   OutputFile file;
   file.path_ = path;
-  if (struct stat status {}; ::stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode)) return cannot_write(path, EISDIR);
+  if (struct stat status{}; ::stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode))
+    return cannot_write(path, EISDIR);
   do {
     file.temporary_ = temporary_name(path);
     file.descriptor_ = ::open(file.temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
@@ -113,7 +117,8 @@ Status OutputFile::finish() {
   if (::close(std::exchange(descriptor_, -1)) != 0) return cannot_write(path_, errno);
   if (::rename(temporary_.c_str(), path_.c_str()) != 0) return cannot_write(path_, errno);
   temporary_.clear();
-  // The rename itself lasts through a power cut only once the directory is synced; a file system that cannot is no error.
+  // The rename itself lasts through a power cut only once the directory is synced; a file system that cannot is no
+  // error.
   int directory = ::open(directory_of(path_).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (directory >= 0) {
     ::fsync(directory);

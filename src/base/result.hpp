@@ -1,4 +1,5 @@
-// Result<T>: a value, or the diagnostics that say why there is none. For readers of bytes, which stop at the first problem.
+// Result<T>: a value, or the diagnostics that say why there is none. For readers of bytes, which stop at the first
+// problem.
 #pragma once
 
 #include <utility>
@@ -16,9 +17,9 @@ struct Unit {};
 template <typename T>
 class [[nodiscard]] Result {
  public:
-  Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}                                   // NOLINT
-  Result(Diagnostic error) : state_(std::in_place_index<1>, 1, std::move(error)) {}                       // NOLINT
-  Result(std::vector<Diagnostic> errors) : state_(std::in_place_index<1>, std::move(errors)) {            // NOLINT
+  Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}                         // NOLINT
+  Result(Diagnostic error) : state_(std::in_place_index<1>, 1, std::move(error)) {}             // NOLINT
+  Result(std::vector<Diagnostic> errors) : state_(std::in_place_index<1>, std::move(errors)) {  // NOLINT
     CHECK(!this->errors().empty()) << "a failed Result says why";
   }
 
@@ -49,12 +50,12 @@ using Status = Result<Unit>;
 #define TORCHLIFT_CONCAT2(a, b) a##b
 #define TORCHLIFT_CONCAT(a, b) TORCHLIFT_CONCAT2(a, b)
 #define TRY(declaration, expression) TRY_IMPL(TORCHLIFT_CONCAT(try_result_, __LINE__), declaration, expression)
-#define TRY_IMPL(name, declaration, expression)       \
-  auto name = (expression);                           \
-  if (!name.ok()) return std::move(name.errors());    \
+#define TRY_IMPL(name, declaration, expression)    \
+  auto name = (expression);                        \
+  if (!name.ok()) return std::move(name.errors()); \
   declaration = std::move(name).value()
 // TRY_OK(expression): for a Status, whose value says nothing.
-#define TRY_OK(expression)                                                                          \
-  do {                                                                                              \
-    if (auto try_status = (expression); !try_status.ok()) return std::move(try_status.errors());    \
+#define TRY_OK(expression)                                                                       \
+  do {                                                                                           \
+    if (auto try_status = (expression); !try_status.ok()) return std::move(try_status.errors()); \
   } while (false)

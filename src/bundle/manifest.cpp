@@ -7,6 +7,7 @@
 #include <set>
 
 #include "base/json.hpp"
+#include "base/kinds.hpp"
 #include "base/text.hpp"
 #include "bundle/manifest_json.hpp"
 
@@ -118,7 +119,8 @@ struct Checker {
 
 bool is_program_name(std::string_view name) {
   auto allowed = [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' || c == '_' || c == '-';
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' || c == '_' ||
+           c == '-';
   };
   return name.size() > 5 && name.ends_with(".mlir") && name[0] != '.' && std::all_of(name.begin(), name.end(), allowed);
 }
@@ -129,7 +131,8 @@ Status Checker::file_names() const {
   for (size_t i = 0; i < manifest.programs.size(); ++i) {
     std::string field = "programs[" + std::to_string(i) + "].file";
     auto& name = manifest.programs[i].file;
-    if (!is_program_name(name)) return problem(field, "is " + quoted(name) + ", expected a file name like \"model.b8.mlir\"");
+    if (!is_program_name(name))
+      return problem(field, "is " + quoted(name) + ", expected a file name like \"model.b8.mlir\"");
     if (!seen.insert(name).second) return problem(field, "is " + quoted(name) + ", as of another program");
   }
   if (manifest.weights && manifest.weights->file != kWeightsFile)
@@ -141,7 +144,8 @@ Status Checker::type(const std::string& field, const TensorType& type) const {
   int64_t bytes = info(type.dtype).bytes;
   for (int64_t size : type.shape) {
     if (size < 0) return problem(field + ".shape", "has the negative size " + std::to_string(size));
-    if (size > 0 && bytes > kMaxTensorBytes / size) return problem(field + ".shape", "makes a tensor of more than 2^60 bytes");
+    if (size > 0 && bytes > kMaxTensorBytes / size)
+      return problem(field + ".shape", "makes a tensor of more than 2^60 bytes");
     bytes *= size;
   }
   return Unit{};
@@ -155,8 +159,10 @@ Status Checker::written(const std::string& field, const Program& program, const 
   auto& result = program.results[*argument.result];
   auto role = argument.role == ArgumentRole::Input ? ResultRole::InputMutation : ResultRole::BufferMutation;
   if (result.role != role)
-    return problem(field + ".result", "is a result of role " + std::string(name_of(result.role)) + ", expected " + std::string(name_of(role)));
-  if (result.name != argument.name) return problem(field + ".result", "is named " + quoted(result.name) + ", expected " + quoted(argument.name));
+    return problem(field + ".result", "is a result of role " + std::string(name_of(result.role)) + ", expected " +
+                                          std::string(name_of(role)));
+  if (result.name != argument.name)
+    return problem(field + ".result", "is named " + quoted(result.name) + ", expected " + quoted(argument.name));
   if (result.type != argument.type)
     return problem(field + ".result", "is " + text_of(result.type) + ", the argument is " + text_of(argument.type));
   return Unit{};
@@ -172,8 +178,10 @@ Status Checker::argument(const std::string& field, const Program& program, size_
     return problem(field + ".leaf", "is " + std::to_string(*argument.leaf) + ", which is not this argument's leaf");
   if (is_input && number > 0 && program.arguments[number - 1].role != ArgumentRole::Input)
     return problem(field + ".role", "is input, after weights; inputs come first");
-  if (argument.role == ArgumentRole::Weight && argument.result) return problem(field + ".result", "stands at a weight, which is only read");
-  if (argument.role == ArgumentRole::State && !argument.result) return problem(field + ".result", "is missing for a state");
+  if (argument.role == ArgumentRole::Weight && argument.result)
+    return problem(field + ".result", "stands at a weight, which is only read");
+  if (argument.role == ArgumentRole::State && !argument.result)
+    return problem(field + ".result", "is missing for a state");
   if (argument.result) TRY_OK(written(field, program, argument));
   return Unit{};
 }
@@ -199,12 +207,14 @@ Status Checker::program(const std::string& field, const Program& program) const 
   std::set<std::string> names;
   for (auto& argument : program.arguments) {
     if (argument.role == ArgumentRole::Input) continue;
-    if (!names.insert(argument.name).second) return problem(field + ".arguments", "has two weights named " + quoted(argument.name));
+    if (!names.insert(argument.name).second)
+      return problem(field + ".arguments", "has two weights named " + quoted(argument.name));
     for (auto& alias : argument.aliases)
       if (!names.insert(alias).second) return problem(field + ".arguments", "has two weights named " + quoted(alias));
   }
   for (size_t i = 1; i < program.dims.size(); ++i)
-    if (program.dims[i - 1].symbol >= program.dims[i].symbol) return problem(field + ".dims", "is not sorted by symbol");
+    if (program.dims[i - 1].symbol >= program.dims[i].symbol)
+      return problem(field + ".dims", "is not sorted by symbol");
   return same_weights(field, program);
 }
 
@@ -217,8 +227,8 @@ Status Checker::same_weights(const std::string& field, const Program& program) c
     if (argument.role == ArgumentRole::Input) continue;
     auto known = types.find(argument.name);
     if (known != types.end() && known->second != argument.type)
-      return problem(field + ".arguments", "has weight " + quoted(argument.name) + " as " + text_of(argument.type) + ", another program as " +
-                                               text_of(known->second));
+      return problem(field + ".arguments", "has weight " + quoted(argument.name) + " as " + text_of(argument.type) +
+                                               ", another program as " + text_of(known->second));
   }
   return Unit{};
 }
@@ -266,17 +276,20 @@ Status check(const Manifest& manifest, const std::string& path) {
     std::string field = "programs[" + std::to_string(i) + "]";
     TRY_OK(checker.program(field, program));
     if (manifest.inputs && leaf_count(*manifest.inputs) != program.inputs.size())
-      return checker.problem(field + ".inputs", "has " + std::to_string(program.inputs.size()) + " leaves, `input_tree` has " +
+      return checker.problem(field + ".inputs", "has " + std::to_string(program.inputs.size()) +
+                                                    " leaves, `input_tree` has " +
                                                     std::to_string(leaf_count(*manifest.inputs)));
     if (manifest.outputs && leaf_count(*manifest.outputs) != program.outputs.size())
-      return checker.problem(field + ".outputs", "has " + std::to_string(program.outputs.size()) + " leaves, `output_tree` has " +
+      return checker.problem(field + ".outputs", "has " + std::to_string(program.outputs.size()) +
+                                                     " leaves, `output_tree` has " +
                                                      std::to_string(leaf_count(*manifest.outputs)));
   }
   return Unit{};
 }
 
 std::string text_of(const TensorType& type) {
-  return std::string(info(type.dtype).short_name) + "[" + join(type.shape, ",", [](int64_t size) { return std::to_string(size); }) + "]";
+  return std::string(info(type.dtype).short_name) + "[" +
+         join(type.shape, ",", [](int64_t size) { return std::to_string(size); }) + "]";
 }
 
 std::string text_of(const Constant& constant) {

@@ -1,5 +1,5 @@
-// manifest.json of a bundle: what each program takes and gives, in order, and how a runner rebuilds the call from it. It is
-// written in one fixed form (equal manifests are equal bytes) and read back with every field checked.
+// manifest.json of a bundle: what each program takes and gives, in order, and how a runner rebuilds the call from it.
+// It is written in one fixed form (equal manifests are equal bytes) and read back with every field checked.
 #pragma once
 
 #include <complex>
@@ -60,7 +60,7 @@ enum class ArgumentRole : uint8_t {
 
 struct Argument {
   ArgumentRole role{};
-  std::string name;                  // input: its path ("x", "kwargs['mask']"); else the model's name, key in the weights file
+  std::string name;  // input: its path ("x", "kwargs['mask']"); else the model's name, key in the weights file
   std::vector<std::string> aliases;  // weights: further names of the same tensor (tied weights)
   TensorType type;                   // as the program declares it: complex128 is complex128 here
   std::optional<size_t> leaf;        // input: its number among all leaves of (args, kwargs)
@@ -139,8 +139,8 @@ Result<Manifest> read_manifest(ByteView json, const std::string& path);
 // The same cross checks for a manifest that was built.
 Status check(const Manifest& manifest, const std::string& path);
 
-// Numbers and texts by name, as JSON of one line: the `values` of a case file. Floats have a point or an exponent; "inf", "-inf"
-// and "nan" are floats, {"str": "inf"} is the text; {"complex": [1.0, 2.0]}; {"repr": "torch.float32"}.
+// Numbers and texts by name, as JSON of one line: the `values` of a case file. Floats have a point or an exponent;
+// "inf", "-inf" and "nan" are floats, {"str": "inf"} is the text; {"complex": [1.0, 2.0]}; {"repr": "torch.float32"}.
 using NamedConstants = std::vector<std::pair<std::string, Constant>>;
 std::string to_json(const NamedConstants& constants);
 Result<NamedConstants> read_constants(std::string_view json, const std::string& path);

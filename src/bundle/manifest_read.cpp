@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/kinds.hpp"
 #include "base/text.hpp"
 #include "bundle/manifest.hpp"
 #include "bundle/manifest_json.hpp"
@@ -22,9 +23,12 @@ struct Field {
   const std::string* path;
 
   Diagnostic problem(std::string text) const {
-    return diagnose(Kind::ManifestField, {{"field", name.empty() ? "manifest" : name}, {"problem", std::move(text)}}, *path);
+    return diagnose(Kind::ManifestField, {{"field", name.empty() ? "manifest" : name}, {"problem", std::move(text)}},
+                    *path);
   }
-  std::string child_name(std::string_view key) const { return name.empty() ? std::string(key) : name + "." + std::string(key); }
+  std::string child_name(std::string_view key) const {
+    return name.empty() ? std::string(key) : name + "." + std::string(key);
+  }
 
   Result<Field> at(std::string_view key) const;
   Result<std::optional<Field>> find(std::string_view key) const;
@@ -248,9 +252,11 @@ Result<TreeNode> read_tree(const Field& field, int depth) {
     TRY(out.context, context->string());
   }
   TRY(out.keys, optional_strings(field, "keys"));
-  TRY(out.children, list_at<TreeNode>(field, "children", [&](const Field& child) { return read_tree(child, depth - 1); }));
+  TRY(out.children,
+      list_at<TreeNode>(field, "children", [&](const Field& child) { return read_tree(child, depth - 1); }));
   if (!out.keys.empty() && out.keys.size() != out.children.size())
-    return field.problem("has " + std::to_string(out.keys.size()) + " keys for " + std::to_string(out.children.size()) + " children");
+    return field.problem("has " + std::to_string(out.keys.size()) + " keys for " + std::to_string(out.children.size()) +
+                         " children");
   return out;
 }
 
@@ -282,7 +288,8 @@ Status check_version(const Field& root) {
   TRY(auto version, field.integer());
   if (version == kFormatVersion) return Unit{};
   TRY(auto producer, string_at(root, "producer"));
-  return diagnose(Kind::ManifestVersion, {{"got", version}, {"expected", kFormatVersion}, {"producer", producer}}, *root.path);
+  return diagnose(Kind::ManifestVersion, {{"got", version}, {"expected", kFormatVersion}, {"producer", producer}},
+                  *root.path);
 }
 
 Result<Manifest> read_root(const Field& root) {
@@ -325,11 +332,16 @@ void write_constant(JsonWriter& json, const Constant& constant) {
     void operator()(const std::string& value) const {
       if (value == "inf" || value == "-inf" || value == "nan")
         json.begin_object().key("str").string(value).end_object();
-      else
-        json.string(value);
+      else json.string(value);
     }
     void operator()(std::complex<double> value) const {
-      json.begin_object().key("complex").begin_array().number(value.real()).number(value.imag()).end_array().end_object();
+      json.begin_object()
+          .key("complex")
+          .begin_array()
+          .number(value.real())
+          .number(value.imag())
+          .end_array()
+          .end_object();
     }
     void operator()(const Repr& value) const { json.begin_object().key("repr").string(value.text).end_object(); }
   };

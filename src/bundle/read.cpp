@@ -2,6 +2,7 @@
 
 #include <sys/stat.h>
 
+#include "base/kinds.hpp"
 #include "base/text.hpp"
 #include "bundle/signature.hpp"
 
@@ -45,7 +46,8 @@ Result<std::string> read_program(const std::string& directory, const Program& pr
   TRY(auto file, File::open(path));
   std::string text(torchlift::text_of(file.bytes()));
   if (std::string digest = digest_of(bytes_of(text)); digest != program.digest)
-    return diagnose(Kind::BundleDigest, {{"member", program.file}, {"got", digest}, {"expected", program.digest}}, path);
+    return diagnose(Kind::BundleDigest, {{"member", program.file}, {"got", digest}, {"expected", program.digest}},
+                    path);
   TRY(auto signature, read_signature(text, path));
   TRY_OK(check_signature(program, signature, path));
   return text;
@@ -57,7 +59,9 @@ Result<archive::SafetensorsFile> open_weights(const std::string& directory, cons
   TRY(auto file, archive::SafetensorsFile::open(path));
   if (file.file().size() != manifest.weights->bytes)
     return diagnose(Kind::WeightsSize,
-                    {{"got", static_cast<int64_t>(file.file().size())}, {"expected", static_cast<int64_t>(manifest.weights->bytes)}}, path);
+                    {{"got", static_cast<int64_t>(file.file().size())},
+                     {"expected", static_cast<int64_t>(manifest.weights->bytes)}},
+                    path);
   return file;
 }
 
@@ -74,7 +78,9 @@ Result<std::vector<ByteView>> bind(const Program& program, const archive::Safete
       problems.push_back(diagnose(Kind::WeightMissing, {{"name", argument.name}, {"expected", expected}}, path));
     else if (!stores(*tensor, argument.type))
       problems.push_back(diagnose(
-          Kind::WeightType, {{"name", tensor->name}, {"got", text_of(TensorType{tensor->dtype, tensor->shape})}, {"expected", expected}}, path));
+          Kind::WeightType,
+          {{"name", tensor->name}, {"got", text_of(TensorType{tensor->dtype, tensor->shape})}, {"expected", expected}},
+          path));
   }
   if (!problems.empty()) return problems;
   return out;

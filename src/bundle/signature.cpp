@@ -3,6 +3,7 @@
 #include <charconv>
 #include <optional>
 
+#include "base/kinds.hpp"
 #include "base/text.hpp"
 
 namespace torchlift::bundle {
@@ -57,7 +58,8 @@ class Scanner {
 
  private:
   void skip_space() {
-    while (!text_.empty() && (text_[0] == ' ' || text_[0] == '\n' || text_[0] == '\t' || text_[0] == '\r')) text_.remove_prefix(1);
+    while (!text_.empty() && (text_[0] == ' ' || text_[0] == '\n' || text_[0] == '\t' || text_[0] == '\r'))
+      text_.remove_prefix(1);
   }
 
   // "8x", or nothing where the element type begins.
@@ -95,7 +97,8 @@ class Scanner {
 };
 
 Diagnostic problem(const std::string& path, std::string what, std::string text) {
-  return diagnose(Kind::ProgramSignature, {{"what", std::move(what)}, {"program", path}, {"problem", std::move(text)}}, path);
+  return diagnose(Kind::ProgramSignature, {{"what", std::move(what)}, {"program", path}, {"problem", std::move(text)}},
+                  path);
 }
 
 // "(type, type)" after its opening bracket.
@@ -115,8 +118,9 @@ template <typename Described>
 void compare(const std::vector<Described>& declared, const std::vector<TensorType>& types, const std::string& what,
              const std::string& path, std::vector<Diagnostic>& problems) {
   if (declared.size() != types.size()) {
-    problems.push_back(problem(path, "the number of " + what + "s",
-                               "is " + std::to_string(types.size()) + ", the manifest lists " + std::to_string(declared.size())));
+    problems.push_back(
+        problem(path, "the number of " + what + "s",
+                "is " + std::to_string(types.size()) + ", the manifest lists " + std::to_string(declared.size())));
     return;
   }
   for (size_t i = 0; i < types.size(); ++i)
@@ -132,10 +136,12 @@ Result<Signature> read_signature(std::string_view mlir, const std::string& path)
   if (at == std::string_view::npos) return problem(path, "the entry", "is missing");
   Scanner scanner(mlir.substr(at + kEntry.size()));
   Signature out;
-  if (!read_list(scanner, true, out.arguments)) return problem(path, "argument " + std::to_string(out.arguments.size()), "cannot be read");
+  if (!read_list(scanner, true, out.arguments))
+    return problem(path, "argument " + std::to_string(out.arguments.size()), "cannot be read");
   if (!scanner.take("->")) return out;
   if (scanner.take("(")) {
-    if (!read_list(scanner, false, out.results)) return problem(path, "result " + std::to_string(out.results.size()), "cannot be read");
+    if (!read_list(scanner, false, out.results))
+      return problem(path, "result " + std::to_string(out.results.size()), "cannot be read");
     return out;
   }
   auto type = scanner.type();

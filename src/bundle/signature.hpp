@@ -1,5 +1,5 @@
-// The types of @main, read from a program's own text: what the manifest says is checked against what the program takes, when
-// a bundle is written and again when it is read.
+// The types of @main, read from a program's own text: what the manifest says is checked against what the program takes,
+// when a bundle is written and again when it is read.
 #pragma once
 
 #include <string>

@@ -9,13 +9,15 @@
 
 #include "archive/safetensors.hpp"
 #include "base/json.hpp"
+#include "base/kinds.hpp"
 #include "base/output_file.hpp"
 #include "base/text.hpp"
 
 namespace torchlift::bundle {
 namespace {
 
-constexpr size_t kChunk = size_t{128} << 10;  // stays in the processor's own cache between reading, checksum and writing
+constexpr size_t kChunk =
+    size_t{128} << 10;  // stays in the processor's own cache between reading, checksum and writing
 constexpr uint64_t kAlignment = 64;
 
 int64_t width_of(const WeightSource& weight) { return info(weight.dtype).bytes; }
@@ -73,10 +75,8 @@ class Gatherer {
       if (weight.sizes[i] == 1) continue;
       auto size = static_cast<size_t>(weight.sizes[i]);
       auto stride = static_cast<size_t>(weight.strides[i]) * width_;
-      if (!dims_.empty() && dims_.back().stride == stride * size)
-        dims_.back() = {dims_.back().size * size, stride};
-      else
-        dims_.push_back({size, stride});
+      if (!dims_.empty() && dims_.back().stride == stride * size) dims_.back() = {dims_.back().size * size, stride};
+      else dims_.push_back({size, stride});
     }
     if (dims_.empty()) dims_.push_back({1, width_});
     index_.resize(dims_.size(), 0);
@@ -145,12 +145,13 @@ class Gatherer {
 std::string file_of(const WeightSource& weight) { return weight.record.source ? weight.record.source->name() : ""; }
 
 Diagnostic not_inside(const WeightSource& weight) {
-  return diagnose(Kind::Internal, {{"reason", "weight `" + printable(name_of(weight)) + "` does not lie inside its record"}},
+  return diagnose(Kind::Internal,
+                  {{"reason", "weight `" + printable(name_of(weight)) + "` does not lie inside its record"}},
                   file_of(weight), weight.record.member);
 }
 
-// All bytes of a record at once, for elements that lie anywhere in it: the map of its file, whose pages are not ours to hold,
-// or memory if it is deflated.
+// All bytes of a record at once, for elements that lie anywhere in it: the map of its file, whose pages are not ours to
+// hold, or memory if it is deflated.
 class MappedRecord {
  public:
   static Result<MappedRecord> open(const archive::Record& record, const archive::RecordReader& reader) {
@@ -234,7 +235,9 @@ class Streamer {
     return Unit{};
   }
 
-  std::span<std::byte> chunk(uint64_t left) { return std::span(buffer_).first(static_cast<size_t>(std::min<uint64_t>(left, kChunk))); }
+  std::span<std::byte> chunk(uint64_t left) {
+    return std::span(buffer_).first(static_cast<size_t>(std::min<uint64_t>(left, kChunk)));
+  }
 
   OutputFile& out_;
   archive::Strict strict_;
@@ -251,7 +254,8 @@ std::string json_list(std::span<const WeightSource> weights) {
   return std::move(json).take();
 }
 
-// What a reader of the weights alone needs: the order, tied names, and which tensors are complex numbers stored as pairs.
+// What a reader of the weights alone needs: the order, tied names, and which tensors are complex numbers stored as
+// pairs.
 std::vector<std::pair<std::string, std::string>> metadata_of(std::span<const WeightSource> weights) {
   std::vector<std::pair<std::string, std::string>> out = {{"argument_order", json_list(weights)}};
   JsonWriter aliases, pairs;
@@ -273,17 +277,20 @@ std::vector<std::pair<std::string, std::string>> metadata_of(std::span<const Wei
   return out;
 }
 
-// Stands for the weights' bytes without reading them: header, and place, size and checksum of what each tensor is made from.
+// Stands for the weights' bytes without reading them: header, and place, size and checksum of what each tensor is made
+// from.
 std::string digest_of_sources(const std::string& header, const std::vector<const WeightSource*>& weights) {
   std::string text = header;
   for (auto* weight : weights) {
-    text += "\n" + std::to_string(weight->record.crc) + " " + std::to_string(weight->record.size) + " " + std::to_string(weight->storage_offset);
+    text += "\n" + std::to_string(weight->record.crc) + " " + std::to_string(weight->record.size) + " " +
+            std::to_string(weight->storage_offset);
     for (int64_t stride : weight->strides) text += " " + std::to_string(stride);
   }
   return digest_of(bytes_of(text));
 }
 
-Status check_growth(std::span<const WeightSource> weights, const std::vector<Extent>& extents, const std::string& path) {
+Status check_growth(std::span<const WeightSource> weights, const std::vector<Extent>& extents,
+                    const std::string& path) {
   std::map<RecordKey, uint64_t> records;
   unsigned __int128 dense = 0, stored = 0;
   for (size_t i = 0; i < weights.size(); ++i) {
@@ -321,7 +328,8 @@ Result<std::vector<std::byte>> dense_bytes(const WeightSource& weight) {
   return out;
 }
 
-Result<WrittenWeights> write_weights(const std::string& path, std::span<const WeightSource> weights, archive::Strict strict) {
+Result<WrittenWeights> write_weights(const std::string& path, std::span<const WeightSource> weights,
+                                     archive::Strict strict) {
   std::vector<Extent> extents;
   for (auto& weight : weights) {
     CHECK(!weight.names.empty()) << "a weight has a name";

@@ -12,8 +12,8 @@
 
 namespace torchlift::bundle {
 
-// One tensor over a record of the archive, which outlives the call. Strides and offset count elements; that the tensor lies
-// inside its record is checked by whoever read the archive, and again here.
+// One tensor over a record of the archive, which outlives the call. Strides and offset count elements; that the tensor
+// lies inside its record is checked by whoever read the archive, and again here.
 struct WeightSource {
   std::vector<std::string> names;  // the argument's own name first, then its aliases
   DType dtype{};
@@ -33,13 +33,14 @@ struct WrittenWeights {
   std::vector<Diagnostic> warnings;  // records whose bytes do not have the checksum that the archive keeps
 };
 
-// A tensor that repeats its record's bytes (an expanded buffer, overlapping views) grows when it is made dense: all weights
-// together may take this much more than their records.
+// A tensor that repeats its record's bytes (an expanded buffer, overlapping views) grows when it is made dense: all
+// weights together may take this much more than their records.
 inline constexpr uint64_t kMaxRepeatedBytes = uint64_t{1} << 30;
 
-// Writes the file `path`. Tensors whose bytes fill whole 64s come first, so that each begins at a multiple of 64; within
-// both groups the order is that of `weights`, which stands in the metadata as `argument_order`. Every record is checked
-// against its checksum in the same pass: a mismatch is a warning, with Strict::Yes an error.
-Result<WrittenWeights> write_weights(const std::string& path, std::span<const WeightSource> weights, archive::Strict strict);
+// Writes the file `path`. Tensors whose bytes fill whole 64s come first, so that each begins at a multiple of 64;
+// within both groups the order is that of `weights`, which stands in the metadata as `argument_order`. Every record is
+// checked against its checksum in the same pass: a mismatch is a warning, with Strict::Yes an error.
+Result<WrittenWeights> write_weights(const std::string& path, std::span<const WeightSource> weights,
+                                     archive::Strict strict);
 
 }  // namespace torchlift::bundle

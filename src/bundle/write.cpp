@@ -12,6 +12,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/kinds.hpp"
 #include "base/output_file.hpp"
 #include "base/text.hpp"
 #include "bundle/signature.hpp"
@@ -119,33 +120,29 @@ Result<Staging> Staging::create(const fs::path& target) {
 Status Staging::make_parents() {
   std::vector<fs::path> missing;
   std::error_code error;
-  for (fs::path parent = target_.parent_path(); !fs::exists(parent, error) && !error && parent.has_relative_path(); parent = parent.parent_path())
+  for (fs::path parent = target_.parent_path(); !fs::exists(parent, error) && !error && parent.has_relative_path();
+       parent = parent.parent_path())
     missing.push_back(parent);
   if (error) return cannot_write(target_, error.value());
   for (size_t i = missing.size(); i-- > 0;) {
-    if (::mkdir(missing[i].c_str(), 0777) == 0)
-      made_.push_back(missing[i]);
-    else if (errno != EEXIST)
-      return cannot_write(target_, errno);
+    if (::mkdir(missing[i].c_str(), 0777) == 0) made_.push_back(missing[i]);
+    else if (errno != EEXIST) return cannot_write(target_, errno);
   }
   return Unit{};
 }
 
 Status Staging::take_place(bool replace) {
   sync_directory(path_);
-  if (replace)
-    TRY_OK(swap_with_old());
-  else if (::rename(path_.c_str(), target_.c_str()) != 0)
-    return cannot_write(target_, errno);
-  else
-    path_.clear();
+  if (replace) TRY_OK(swap_with_old());
+  else if (::rename(path_.c_str(), target_.c_str()) != 0) return cannot_write(target_, errno);
+  else path_.clear();
   made_.clear();
   sync_directory(target_.parent_path());
   return Unit{};
 }
 
-// The old bundle becomes the staging directory, which the destructor removes. On file systems that cannot exchange two names
-// the old bundle is set aside first.
+// The old bundle becomes the staging directory, which the destructor removes. On file systems that cannot exchange two
+// names the old bundle is set aside first.
 Status Staging::swap_with_old() {
   if (::renameat2(AT_FDCWD, path_.c_str(), AT_FDCWD, target_.c_str(), RENAME_EXCHANGE) == 0) return Unit{};
   if (errno != EINVAL && errno != ENOSYS) return cannot_write(target_, errno);
@@ -164,15 +161,18 @@ Status Staging::swap_with_old() {
 // The sources are the arguments that are no inputs: same order, names and types. Anything else is our own mistake.
 Status check_sources(const Bundle& bundle) {
   auto wrong = [](std::string reason) { return diagnose(Kind::Internal, {{"reason", std::move(reason)}}); };
-  if (bundle.manifest.programs.size() != bundle.programs.size()) return wrong("the manifest lists other programs than there are");
+  if (bundle.manifest.programs.size() != bundle.programs.size())
+    return wrong("the manifest lists other programs than there are");
   for (auto& program : bundle.manifest.programs) {
     size_t next = 0;
     for (auto& argument : program.arguments) {
       if (argument.role == ArgumentRole::Input) continue;
       if (next == bundle.weights.size()) return wrong("`" + argument.name + "` has no source");
       auto& source = bundle.weights[next++];
-      if (source.names.empty() || source.names.front() != argument.name) return wrong("`" + argument.name + "` is not weight " + std::to_string(next - 1));
-      if (TensorType{source.dtype, source.sizes} != argument.type) return wrong("`" + argument.name + "` has another type than its source");
+      if (source.names.empty() || source.names.front() != argument.name)
+        return wrong("`" + argument.name + "` is not weight " + std::to_string(next - 1));
+      if (TensorType{source.dtype, source.sizes} != argument.type)
+        return wrong("`" + argument.name + "` has another type than its source");
     }
     if (next != bundle.weights.size()) return wrong("program `" + program.file + "` does not take all weights");
   }

@@ -19,13 +19,13 @@ struct Bundle {
 };
 
 struct WrittenBundle {
-  Manifest manifest;                 // as it is on disk
+  Manifest manifest;  // as it is on disk
   std::vector<Diagnostic> warnings;
 };
 
 // Each program's signature is checked against the manifest. Everything is written into a directory beside `directory`,
-// synced, and renamed into place; a bundle that was there is replaced in that last step. A directory that holds anything
-// else is refused. Missing folders above it are made; after a failure nothing is left.
+// synced, and renamed into place; a bundle that was there is replaced in that last step. A directory that holds
+// anything else is refused. Missing folders above it are made; after a failure nothing is left.
 Result<WrittenBundle> write(const std::string& directory, Bundle bundle);
 
 }  // namespace torchlift::bundle

@@ -5,6 +5,7 @@
 #include <optional>
 #include <tuple>
 
+#include "base/kinds.hpp"
 #include "base/text.hpp"
 
 namespace torchlift::cli {
@@ -42,8 +43,11 @@ Status make_complex(CaseFile& file, const std::string& json, const std::string& 
     if (tensor && is_complex(dtype) && tensor->type().dtype == dtype) continue;  // stored as what it is
     if (!tensor || !is_complex(dtype) || tensor->type().dtype != real_of(dtype) || tensor->type().shape.empty() ||
         tensor->type().shape.back() != 2)
-      return diagnose(Kind::SafetensorsTensor, {{"tensor", key}, {"problem", "the metadata `complex` calls it " + bundle::text_of(value) +
-                                                                                ", it is stored as " + text_of(found->second)}}, path);
+      return diagnose(Kind::SafetensorsTensor,
+                      {{"tensor", key},
+                       {"problem", "the metadata `complex` calls it " + bundle::text_of(value) + ", it is stored as " +
+                                       text_of(found->second)}},
+                      path);
     TensorType type{dtype, tensor->type().shape};
     type.shape.pop_back();
     found->second = run::HostTensor::view(std::move(type), tensor->bytes());
@@ -101,7 +105,8 @@ Result<CaseFile> read_case_file(const std::string& path) {
   TRY(auto opened, archive::SafetensorsFile::open(path));
   auto file = std::make_shared<archive::SafetensorsFile>(std::move(opened));
   CaseFile out;
-  for (auto& tensor : file->tensors()) out.values.emplace(tensor.name, run::HostTensor::view({tensor.dtype, tensor.shape}, tensor.bytes));
+  for (auto& tensor : file->tensors())
+    out.values.emplace(tensor.name, run::HostTensor::view({tensor.dtype, tensor.shape}, tensor.bytes));
   for (auto& [key, value] : file->metadata()) out.metadata.emplace(key, value);
   out.files.push_back(file);
   if (auto json = take(out.metadata, "complex")) TRY_OK(make_complex(out, *json, path));
@@ -142,7 +147,8 @@ Result<std::vector<LeafValue>> leaves_of(const CaseFile& inputs, const std::vect
   return out;
 }
 
-Result<std::vector<run::HostTensor>> arguments_of(const bundle::Program& program, const std::vector<LeafValue>& leaves) {
+Result<std::vector<run::HostTensor>> arguments_of(const bundle::Program& program,
+                                                  const std::vector<LeafValue>& leaves) {
   std::vector<run::HostTensor> out(program.arguments.size());
   std::vector<Diagnostic> problems;
   for (size_t k = 0; k < program.inputs.size(); ++k) {
@@ -154,8 +160,10 @@ Result<std::vector<run::HostTensor>> arguments_of(const bundle::Program& program
     }
     auto* constant = std::get_if<bundle::Constant>(&leaves[k]);
     if (!leaf.tensor && constant && same_constant(*constant, leaf.constant)) continue;
-    std::string expected = leaf.tensor ? bundle::text_of(program.arguments[*leaf.tensor].type) : bundle::text_of(leaf.constant);
-    problems.push_back(diagnose(Kind::InputType, {{"name", leaf.path}, {"got", text_of(leaves[k])}, {"expected", expected}}));
+    std::string expected =
+        leaf.tensor ? bundle::text_of(program.arguments[*leaf.tensor].type) : bundle::text_of(leaf.constant);
+    problems.push_back(
+        diagnose(Kind::InputType, {{"name", leaf.path}, {"got", text_of(leaves[k])}, {"expected", expected}}));
   }
   if (!problems.empty()) return problems;
   size_t inputs = 0;
@@ -177,7 +185,8 @@ LeafValues answer_of(const bundle::Program& program, std::span<const run::HostTe
     for (auto& alias : result.aliases) out.emplace("mut." + alias, results[i]);
   }
   for (auto& argument : program.arguments)
-    if (argument.leaf && argument.result) out.emplace("mutin." + std::to_string(*argument.leaf), results[*argument.result]);
+    if (argument.leaf && argument.result)
+      out.emplace("mutin." + std::to_string(*argument.leaf), results[*argument.result]);
   return out;
 }
 

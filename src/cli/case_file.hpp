@@ -1,5 +1,5 @@
-// Inputs and answers as files: the case convention (`in.K`, `out.K`, `mut.NAME`, `mutin.K`, with numbers and texts in the
-// metadata), inputs by name, and npy.
+// Inputs and answers as files: the case convention (`in.K`, `out.K`, `mut.NAME`, `mutin.K`, with numbers and texts in
+// the metadata), inputs by name, and npy.
 #pragma once
 
 #include <map>
@@ -39,13 +39,13 @@ Result<CaseFile> read_case_file(const std::string& path);
 // Files for one call: case files, safetensors with the inputs' names, or npy. A lone npy file is the lone input.
 Result<CaseFile> read_inputs(const std::vector<std::string>& files);
 
-// The inputs by leaf. A leaf goes by `in.K`, by its path ("x"), or, if it is the only tensor, by any name; constants may be
-// left out. Problems are reported all at once.
+// The inputs by leaf. A leaf goes by `in.K`, by its path ("x"), or, if it is the only tensor, by any name; constants
+// may be left out. Problems are reported all at once.
 Result<std::vector<LeafValue>> leaves_of(const CaseFile& inputs, const std::vector<bundle::Leaf>& leaves,
                                          const std::vector<std::string>& files);
 
-// The tensors of the leaves in the order of the program's arguments. Types must be the program's, and a constant what the
-// program was made for; problems are reported all at once.
+// The tensors of the leaves in the order of the program's arguments. Types must be the program's, and a constant what
+// the program was made for; problems are reported all at once.
 Result<std::vector<run::HostTensor>> arguments_of(const bundle::Program& program, const std::vector<LeafValue>& leaves);
 
 // What the call answered, by the keys of the convention.

@@ -5,6 +5,7 @@
 #include <array>
 
 #include "base/json.hpp"
+#include "base/kinds.hpp"
 #include "cli/execute.hpp"
 #include "pjrt/find.hpp"
 #include "run/cases.hpp"
@@ -24,8 +25,8 @@ run::CaseOutcome outcome_of(const std::vector<Diagnostic>& errors, const run::Se
 }
 
 // One call: reads the inputs, answers into the output folder.
-Status run_step(const std::string& inputs_file, const std::string& out, std::optional<LoadedModel>& model, const std::string& program,
-                run::WorkerContext& context, run::Seconds& seconds) {
+Status run_step(const std::string& inputs_file, const std::string& out, std::optional<LoadedModel>& model,
+                const std::string& program, run::WorkerContext& context, run::Seconds& seconds) {
   TRY(auto inputs, read_case_file(inputs_file));
   if (auto method = inputs.metadata.find("method"); method != inputs.metadata.end() && method->second != "forward")
     return diagnose(Kind::MethodMissing, {{"method", method->second}}, program);
@@ -68,13 +69,14 @@ Result<Output> run_run_cases(const RunCasesOptions& options) {
   Output out;
   JsonWriter json;
   json.begin_object();
-  for (auto& [name, count] : {std::pair("ok", summary.ok), std::pair("refused", summary.refused), std::pair("error", summary.error),
-                              std::pair("timeout", summary.timeout), std::pair("workers_started", summary.workers_started)})
+  for (auto& [name, count] :
+       {std::pair("ok", summary.ok), std::pair("refused", summary.refused), std::pair("error", summary.error),
+        std::pair("timeout", summary.timeout), std::pair("workers_started", summary.workers_started)})
     json.key(name).integer(static_cast<int64_t>(count));
   json.end_object();
   out.json = std::move(json).take();
-  out.text = std::to_string(summary.ok) + " ok, " + std::to_string(summary.refused) + " refused, " + std::to_string(summary.error) +
-             " errors, " + std::to_string(summary.timeout) + " timeouts\n";
+  out.text = std::to_string(summary.ok) + " ok, " + std::to_string(summary.refused) + " refused, " +
+             std::to_string(summary.error) + " errors, " + std::to_string(summary.timeout) + " timeouts\n";
   return out;
 }
 

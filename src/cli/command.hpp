@@ -1,4 +1,5 @@
-// The commands: one function each, from options to what is to be said. Wiring only; main.cpp reads the options and prints.
+// The commands: one function each, from options to what is to be said. Wiring only; main.cpp reads the options and
+// prints.
 #pragma once
 
 #include <cstdint>
@@ -24,9 +25,9 @@ ExitCode exit_code(const std::vector<Diagnostic>& errors);
 
 struct Output {
   ExitCode code = ExitCode::Ok;
-  std::string text;                // for people, on standard output
-  std::string json = "{}";         // the same as one JSON object, for --json
-  std::vector<Diagnostic> notes;   // warnings and notes of a run that succeeded
+  std::string text;               // for people, on standard output
+  std::string json = "{}";        // the same as one JSON object, for --json
+  std::vector<Diagnostic> notes;  // warnings and notes of a run that succeeded
 };
 
 // What `import`, `run`, `verify` and `inspect` share.
@@ -89,7 +90,8 @@ struct RunCasesOptions {
 };
 Result<Output> run_run_cases(const RunCasesOptions& options);
 
-// A worker of run-cases, on the channel that its supervisor made: answers go into the folder `out`. Returns the exit code.
+// A worker of run-cases, on the channel that its supervisor made: answers go into the folder `out`. Returns the exit
+// code.
 int run_worker(const std::string& plugin, const std::string& out);
 
 }  // namespace torchlift::cli

@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <optional>
 
+#include "base/kinds.hpp"
 #include "cli/show.hpp"
 
 namespace torchlift::cli {
@@ -61,12 +62,14 @@ Result<Rules> rules_of(const CaseFile& expected, const std::string& path) {
   simdjson::dom::parser parser;
   simdjson::padded_string padded(json);
   simdjson::dom::object object;
-  auto problem = diagnose(Kind::SafetensorsHeader, {{"problem", std::string("`tolerance` is no JSON object of pairs")}}, path);
+  auto problem =
+      diagnose(Kind::SafetensorsHeader, {{"problem", std::string("`tolerance` is no JSON object of pairs")}}, path);
   if (parser.parse(padded).get(object) != simdjson::SUCCESS) return problem;
   for (auto [key, value] : object) {
     simdjson::dom::array pair;
     Tolerance tolerance;
-    if (value.get(pair) != simdjson::SUCCESS || pair.size() != 2 || pair.at(0).get(tolerance.relative) != simdjson::SUCCESS ||
+    if (value.get(pair) != simdjson::SUCCESS || pair.size() != 2 ||
+        pair.at(0).get(tolerance.relative) != simdjson::SUCCESS ||
         pair.at(1).get(tolerance.absolute) != simdjson::SUCCESS)
       return problem;
     out.tolerances.emplace(key, tolerance);
@@ -91,10 +94,12 @@ std::string number(double value) {
 }
 
 std::string number(std::complex<double> value) {
-  return value.imag() == 0 ? number(value.real()) : number(value.real()) + (value.imag() < 0 ? "" : "+") + number(value.imag()) + "j";
+  return value.imag() == 0 ? number(value.real())
+                           : number(value.real()) + (value.imag() < 0 ? "" : "+") + number(value.imag()) + "j";
 }
 
-Comparison compare_tensors(const std::string& key, const run::HostTensor& want, const run::HostTensor& got, const Rules& rules) {
+Comparison compare_tensors(const std::string& key, const run::HostTensor& want, const run::HostTensor& got,
+                           const Rules& rules) {
   Comparison out{key, false, "", 0};
   if (want.type() != got.type()) {
     out.text = "is " + bundle::text_of(got.type()) + ", expected " + bundle::text_of(want.type());
@@ -108,17 +113,20 @@ Comparison compare_tensors(const std::string& key, const run::HostTensor& want, 
   for (size_t i = 0; i < count; ++i) {
     auto a = element(want, i), b = element(got, i);
     if (rules.mode == Mode::Absolute) a = std::abs(a), b = std::abs(b);
-    bool equal = exact ? std::ranges::equal(want.bytes().subspan(i * width, width), got.bytes().subspan(i * width, width))
-                       : close(a, b, tolerance);
+    bool equal = exact
+                     ? std::ranges::equal(want.bytes().subspan(i * width, width), got.bytes().subspan(i * width, width))
+                     : close(a, b, tolerance);
     if (double off = std::abs(a - b); std::isfinite(off)) out.difference = std::max(out.difference, off);
     if (equal) continue;
     if (wrong++ == 0) first = i;
   }
   out.equal = wrong == 0;
-  out.text = bundle::text_of(want.type()) + (judged ? ", largest difference " + number(out.difference) : ", values are not compared");
+  out.text = bundle::text_of(want.type()) +
+             (judged ? ", largest difference " + number(out.difference) : ", values are not compared");
   if (wrong > 0)
-    out.text += "; " + std::to_string(wrong) + " of " + std::to_string(count) + " differ, first element " + std::to_string(first) + ": " +
-                number(element(got, first)) + ", expected " + number(element(want, first)) + " (within " + number(tolerance.absolute) + " + " +
+    out.text += "; " + std::to_string(wrong) + " of " + std::to_string(count) + " differ, first element " +
+                std::to_string(first) + ": " + number(element(got, first)) + ", expected " +
+                number(element(want, first)) + " (within " + number(tolerance.absolute) + " + " +
                 number(tolerance.relative) + " * |expected|)";
   return out;
 }
@@ -145,17 +153,21 @@ Comparison compare_values(const std::string& key, const LeafValue& want, const L
   if (!expected || !answered) return out;
   auto* x = std::get_if<double>(expected);
   auto* y = std::get_if<double>(&*answered);
-  out.equal = *expected == *answered || rules.mode == Mode::Shape || (x && y && close(*x, *y, rules.of(key, DType::Float32)));
+  out.equal =
+      *expected == *answered || rules.mode == Mode::Shape || (x && y && close(*x, *y, rules.of(key, DType::Float32)));
   if (out.equal) out.text = text_of(want);
   return out;
 }
 
-bool is_result(std::string_view key) { return key.starts_with("out.") || key.starts_with("mut.") || key.starts_with("mutin."); }
+bool is_result(std::string_view key) {
+  return key.starts_with("out.") || key.starts_with("mut.") || key.starts_with("mutin.");
+}
 
 }  // namespace
 
 bool expects_something(const CaseFile& expected) {
-  return std::any_of(expected.values.begin(), expected.values.end(), [](auto& entry) { return is_result(entry.first); });
+  return std::any_of(expected.values.begin(), expected.values.end(),
+                     [](auto& entry) { return is_result(entry.first); });
 }
 
 Result<std::vector<Comparison>> compare(const CaseFile& expected, const LeafValues& answer, const std::string& path) {
@@ -168,7 +180,8 @@ Result<std::vector<Comparison>> compare(const CaseFile& expected, const LeafValu
                                       : compare_values(key, want, got->second, rules));
   }
   for (auto& [key, got] : answer)
-    if (key.starts_with("out.") && !expected.values.contains(key)) out.push_back({key, false, "is " + text_of(got) + ", not expected", 0});
+    if (key.starts_with("out.") && !expected.values.contains(key))
+      out.push_back({key, false, "is " + text_of(got) + ", not expected", 0});
   return out;
 }
 

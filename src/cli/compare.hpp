@@ -1,5 +1,5 @@
-// Whether an answer is right: the rules of case files (tools/corpus/README.md). Same keys, dtypes and shapes exactly; values within
-// the tolerance of the file, or of the dtype.
+// Whether an answer is right: the rules of case files (tools/corpus/README.md). Same keys, dtypes and shapes exactly;
+// values within the tolerance of the file, or of the dtype.
 #pragma once
 
 #include <map>
@@ -13,8 +13,8 @@ namespace torchlift::cli {
 struct Comparison {
   std::string key;
   bool equal = false;
-  std::string text;        // what differs; or what is equal
-  double difference = 0;   // the largest, absolute; of numbers
+  std::string text;       // what differs; or what is equal
+  double difference = 0;  // the largest, absolute; of numbers
 };
 
 bool expects_something(const CaseFile& expected);

@@ -13,7 +13,14 @@ Output installed() {
   json.begin_object().key("plugins").begin_array();
   for (auto& plugin : pjrt::installed_plugins()) {
     out.text += plugin.name + "  " + plugin.package + "  " + plugin.path + "\n";
-    json.begin_object().key("name").string(plugin.name).key("package").string(plugin.package).key("path").string(plugin.path).end_object();
+    json.begin_object()
+        .key("name")
+        .string(plugin.name)
+        .key("package")
+        .string(plugin.package)
+        .key("path")
+        .string(plugin.path)
+        .end_object();
   }
   json.end_array().end_object();
   if (out.text.empty()) out.text = "no plugin is installed; tools/setup fetches one for the CPU\n";
@@ -32,7 +39,8 @@ Result<Output> run_devices(const DevicesOptions& options) {
   Output out;
   JsonWriter json;
   std::string version = std::to_string(plugin.major_version()) + "." + std::to_string(plugin.minor_version());
-  out.text = file + "\n  PJRT C API " + version + "\n  platform " + client.platform() + " " + client.platform_version() + "\n";
+  out.text =
+      file + "\n  PJRT C API " + version + "\n  platform " + client.platform() + " " + client.platform_version() + "\n";
   json.begin_object().key("file").string(file).key("api").string(version).key("platform").string(client.platform());
   json.key("attributes").begin_object();
   for (auto& attribute : attributes) {
@@ -42,7 +50,14 @@ Result<Output> run_devices(const DevicesOptions& options) {
   json.end_object().key("devices").begin_array();
   for (auto& device : client.devices()) {
     out.text += "  device " + std::to_string(device.id) + "  " + device.kind + "  " + device.text + "\n";
-    json.begin_object().key("id").integer(device.id).key("kind").string(device.kind).key("text").string(device.text).end_object();
+    json.begin_object()
+        .key("id")
+        .integer(device.id)
+        .key("kind")
+        .string(device.kind)
+        .key("text")
+        .string(device.text)
+        .end_object();
   }
   json.end_array().end_object();
   out.json = std::move(json).take();

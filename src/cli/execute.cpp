@@ -52,7 +52,8 @@ Status check_records(const std::vector<bundle::WeightSource>& weights, bool stri
 // A constant that was not given is what the program was made for.
 void fill_constants(std::vector<LeafValue>& values, const std::vector<bundle::Leaf>& leaves) {
   for (size_t k = 0; k < values.size() && k < leaves.size(); ++k)
-    if (auto* constant = std::get_if<bundle::Constant>(&values[k]); constant && std::holds_alternative<std::monostate>(*constant) && !leaves[k].tensor)
+    if (auto* constant = std::get_if<bundle::Constant>(&values[k]);
+        constant && std::holds_alternative<std::monostate>(*constant) && !leaves[k].tensor)
       *constant = leaves[k].constant;
 }
 
@@ -115,7 +116,8 @@ std::vector<bundle::Leaf> LoadedModel::leaves() const {
   return out;
 }
 
-std::vector<lower::Binding> LoadedModel::sizes_of(const std::vector<bundle::Leaf>& leaves, const std::vector<LeafValue>& values) const {
+std::vector<lower::Binding> LoadedModel::sizes_of(const std::vector<bundle::Leaf>& leaves,
+                                                  const std::vector<LeafValue>& values) const {
   auto& program = file_.program();
   std::vector<lower::Binding> out;
   size_t k = 0;
@@ -127,10 +129,12 @@ std::vector<lower::Binding> LoadedModel::sizes_of(const std::vector<bundle::Leaf
     auto* number = constant ? std::get_if<int64_t>(constant) : nullptr;
     bool is_input = spec.kind == torch::InputKind::User && id;
     // A tensor of another rank than the program's is refused by its type, which says more than a size could.
-    if (is_input && tensor && program.value(*id).meta && program.value(*id).meta->sizes.size() == tensor->type().shape.size())
+    if (is_input && tensor && program.value(*id).meta &&
+        program.value(*id).meta->sizes.size() == tensor->type().shape.size())
       for (size_t axis = 0; axis < tensor->type().shape.size(); ++axis)
         out.push_back({leaves[k].path + "." + std::to_string(axis), tensor->type().shape[axis]});
-    if (is_input && number && program.value(*id).kind == torch::ValueKind::SymInt) out.push_back({leaves[k].path, *number});
+    if (is_input && number && program.value(*id).kind == torch::ValueKind::SymInt)
+      out.push_back({leaves[k].path, *number});
     ++k;
   }
   return out;
@@ -204,8 +208,8 @@ Result<std::vector<run::HostTensor>> LoadedModel::prepare(const CaseFile& inputs
   return arguments;
 }
 
-Result<LeafValues> LoadedModel::call(std::span<const run::HostTensor> arguments, const pjrt::Client& client, run::ProgramCache& programs,
-                                     run::Seconds& seconds) {
+Result<LeafValues> LoadedModel::call(std::span<const run::HostTensor> arguments, const pjrt::Client& client,
+                                     run::ProgramCache& programs, run::Seconds& seconds) {
   Stopwatch watch;
   if (!session_) {
     TRY(auto* executable, programs.get(text_));

@@ -25,12 +25,13 @@ class LoadedModel {
   // `weights`: a safetensors file in place of the model's own weights, where not empty.
   static Result<LoadedModel> open(const std::string& path, const LiftOptions& options, const std::string& weights = "");
 
-  // A call in two parts, so that what is wrong with the inputs is said before a device is asked for. Each adds to `seconds`.
-  // The arguments of the program for these inputs; it is imported anew if their sizes are other than before.
-  Result<std::vector<run::HostTensor>> prepare(const CaseFile& inputs, const std::vector<std::string>& files, run::Seconds& seconds);
+  // A call in two parts, so that what is wrong with the inputs is said before a device is asked for. Each adds to
+  // `seconds`. The arguments of the program for these inputs; it is imported anew if their sizes are other than before.
+  Result<std::vector<run::HostTensor>> prepare(const CaseFile& inputs, const std::vector<std::string>& files,
+                                               run::Seconds& seconds);
   // Compiles what is new, and runs. The client and the programs outlive the model.
-  Result<LeafValues> call(std::span<const run::HostTensor> arguments, const pjrt::Client& client, run::ProgramCache& programs,
-                          run::Seconds& seconds);
+  Result<LeafValues> call(std::span<const run::HostTensor> arguments, const pjrt::Client& client,
+                          run::ProgramCache& programs, run::Seconds& seconds);
 
   const std::vector<Diagnostic>& notes() const { return notes_; }
   const bundle::Program& program() const { return *program_; }  // of the last call
@@ -38,7 +39,8 @@ class LoadedModel {
  private:
   LoadedModel(ModelFile file, LiftOptions options) : file_(std::move(file)), options_(std::move(options)) {}
   std::vector<bundle::Leaf> leaves() const;
-  std::vector<lower::Binding> sizes_of(const std::vector<bundle::Leaf>& leaves, const std::vector<LeafValue>& values) const;
+  std::vector<lower::Binding> sizes_of(const std::vector<bundle::Leaf>& leaves,
+                                       const std::vector<LeafValue>& values) const;
   Status lift(const std::vector<lower::Binding>& sizes);
   Status make_residents(const Lifted& lifted);
   Status keep_state();

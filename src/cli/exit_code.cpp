@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "base/kinds.hpp"
 #include "cli/command.hpp"
 
 namespace torchlift::cli {

@@ -14,7 +14,8 @@ std::optional<bundle::TreeNode> tree_for(const std::optional<torch::TreeSpec>& s
 }
 
 std::string text_of(const bundle::Argument& argument) {
-  std::string out = std::string(bundle::name_of(argument.role)) + " " + argument.name + " " + bundle::text_of(argument.type);
+  std::string out =
+      std::string(bundle::name_of(argument.role)) + " " + argument.name + " " + bundle::text_of(argument.type);
   return argument.result ? out + " (written)" : out;
 }
 
@@ -35,9 +36,11 @@ Output describe(const std::string& directory, const bundle::Manifest& manifest) 
   for (auto& argument : manifest.programs.front().arguments)
     if (argument.role == bundle::ArgumentRole::Input) out.text += "  " + text_of(argument) + "\n";
   for (auto& result : manifest.programs.front().results)
-    if (result.role == bundle::ResultRole::Output) out.text += "  output " + result.name + " " + bundle::text_of(result.type) + "\n";
+    if (result.role == bundle::ResultRole::Output)
+      out.text += "  output " + result.name + " " + bundle::text_of(result.type) + "\n";
   json.key("weights_bytes").integer(manifest.weights ? static_cast<int64_t>(manifest.weights->bytes) : 0);
-  if (manifest.weights) out.text += "  " + manifest.weights->file + "  " + std::to_string(manifest.weights->bytes) + " bytes\n";
+  if (manifest.weights)
+    out.text += "  " + manifest.weights->file + "  " + std::to_string(manifest.weights->bytes) + " bytes\n";
   json.end_object();
   out.json = std::move(json).take();
   return out;

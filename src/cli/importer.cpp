@@ -4,6 +4,7 @@
 #include <charconv>
 
 #include "aten/ops.hpp"
+#include "base/kinds.hpp"
 #include "base/text.hpp"
 #include "stablehlo/print.hpp"
 
@@ -51,8 +52,8 @@ bundle::Program describe(const lower::Lowered& lowered, const torch::Bindings& s
   bundle::Program out;
   for (auto& [symbol, size] : sizes) out.dims.push_back({symbol, size.concrete()});
   for (auto& argument : lowered.arguments)
-    out.arguments.push_back({role_of(argument.role), argument.name, argument.aliases, type_of(argument.dtype, argument.shape),
-                             argument.leaf, argument.result});
+    out.arguments.push_back({role_of(argument.role), argument.name, argument.aliases,
+                             type_of(argument.dtype, argument.shape), argument.leaf, argument.result});
   for (auto& result : lowered.results)
     out.results.push_back({role_of(result.role), result.name, result.aliases, type_of(result.dtype, result.shape)});
   for (auto& leaf : lowered.inputs) out.inputs.push_back(leaf_of(leaf));
@@ -76,7 +77,8 @@ bundle::Source ModelFile::source() const {
   std::sort(lines.begin(), lines.end());
   std::string directory = join(lines, "", [](const std::string& line) { return line; });
   size_t slash = path().rfind('/');
-  return {slash == std::string::npos ? path() : path().substr(slash + 1), "pt2", bundle::digest_of(bytes_of(directory))};
+  return {slash == std::string::npos ? path() : path().substr(slash + 1), "pt2",
+          bundle::digest_of(bytes_of(directory))};
 }
 
 bundle::WeightSource ModelFile::weight_source(const lower::EntryArgument& argument) const {
@@ -99,7 +101,8 @@ std::vector<Diagnostic> ModelFile::placed(std::vector<Diagnostic> problems) cons
   return problems;
 }
 
-Result<Lifted> ModelFile::lift(const std::vector<lower::Binding>& sizes, const LiftOptions& options, bool locations) const {
+Result<Lifted> ModelFile::lift(const std::vector<lower::Binding>& sizes, const LiftOptions& options,
+                               bool locations) const {
   auto bound = lower::bind_sizes(program(), sizes);
   if (!bound) return placed(std::move(bound.errors()));
   lower::Options how;
@@ -142,7 +145,8 @@ Result<std::vector<Sizes>> parse_dims(const std::vector<std::string>& dims) {
       size_t comma = std::min(text.find(',', at), text.size());
       int64_t size = 0;
       auto [end, error] = std::from_chars(text.data() + at, text.data() + comma, size);
-      if (error != std::errc() || end != text.data() + comma) return wrong(text, "has " + quoted(text.substr(at, comma - at)) + " in the place of a number");
+      if (error != std::errc() || end != text.data() + comma)
+        return wrong(text, "has " + quoted(text.substr(at, comma - at)) + " in the place of a number");
       if (std::find(sizes.begin(), sizes.end(), size) == sizes.end()) sizes.push_back(size);
       at = comma + 1;
     }

@@ -17,8 +17,8 @@ namespace torchlift::cli {
 
 // One specialised program, and where its weights lie.
 struct Lifted {
-  bundle::Program program;  // without file name and digest
-  std::string text;         // StableHLO
+  bundle::Program program;                    // without file name and digest
+  std::string text;                           // StableHLO
   std::vector<bundle::WeightSource> weights;  // of the arguments that are no inputs, in order
   std::vector<stablehlo::Type> result_types;  // of program.results, with the expressions of their sizes
   std::vector<Diagnostic> notes;
@@ -36,7 +36,8 @@ class ModelFile {
   const std::vector<std::string>& model_names() const { return loaded_.model_names; }
   bundle::Source source() const;
 
-  Result<Lifted> lift(const std::vector<lower::Binding>& sizes, const LiftOptions& options, bool locations = false) const;
+  Result<Lifted> lift(const std::vector<lower::Binding>& sizes, const LiftOptions& options,
+                      bool locations = false) const;
 
  private:
   ModelFile(std::unique_ptr<archive::Archive> archive, frontend::Loaded loaded)

@@ -19,7 +19,8 @@ void add_signature(Page& page, const bundle::Program& program) {
   page.text += "arguments\n";
   page.json.key("arguments").begin_array();
   for (auto& argument : program.arguments) {
-    page.text += "  " + std::string(bundle::name_of(argument.role)) + "  " + argument.name + "  " + bundle::text_of(argument.type);
+    page.text += "  " + std::string(bundle::name_of(argument.role)) + "  " + argument.name + "  " +
+                 bundle::text_of(argument.type);
     if (argument.result) page.text += "  written, result " + std::to_string(*argument.result);
     for (auto& alias : argument.aliases) page.text += "  also " + alias;
     page.text += "\n";
@@ -32,7 +33,8 @@ void add_signature(Page& page, const bundle::Program& program) {
   page.text += "results\n";
   page.json.key("results").begin_array();
   for (auto& result : program.results) {
-    page.text += "  " + std::string(bundle::name_of(result.role)) + "  " + result.name + "  " + bundle::text_of(result.type) + "\n";
+    page.text += "  " + std::string(bundle::name_of(result.role)) + "  " + result.name + "  " +
+                 bundle::text_of(result.type) + "\n";
     page.json.begin_object().key("role").string(bundle::name_of(result.role)).key("name").string(result.name);
     page.json.key("type").string(bundle::text_of(result.type)).end_object();
   }
@@ -49,7 +51,14 @@ void add_dims(Page& page, const torch::Program& program) {
     std::string low = range.min ? std::to_string(*range.min) : "-inf";
     std::string high = range.max ? std::to_string(*range.max) : "inf";
     page.text += "  " + torch::to_text(range.expr) + "  from " + low + " to " + high + "\n";
-    page.json.begin_object().key("expr").string(torch::to_text(range.expr)).key("min").string(low).key("max").string(high).end_object();
+    page.json.begin_object()
+        .key("expr")
+        .string(torch::to_text(range.expr))
+        .key("min")
+        .string(low)
+        .key("max")
+        .string(high)
+        .end_object();
   }
   page.json.end_array();
 }
@@ -84,15 +93,16 @@ void add_lifted(Page& page, const Lifted& lifted) {
   page.json.key("pinned").begin_array();
   for (auto& pin : lifted.pins) {
     page.text += "  " + pin.expr + "  by " + pin.node;
-    if (!pin.source.empty()) page.text += "  " + pin.source.front().file + ":" + std::to_string(pin.source.front().line);
+    if (!pin.source.empty())
+      page.text += "  " + pin.source.front().file + ":" + std::to_string(pin.source.front().line);
     page.text += "\n";
     page.json.begin_object().key("expr").string(pin.expr).key("node").string(pin.node).end_object();
   }
   page.json.end_array();
   auto& agreement = lifted.agreement;
   page.text += "inference\n  " + std::to_string(agreement.nodes) + " results compared with the file, " +
-               std::to_string(agreement.type_differences) + " differ; of " + std::to_string(agreement.strides) + " strides " +
-               std::to_string(agreement.stride_differences) + " differ\n";
+               std::to_string(agreement.type_differences) + " differ; of " + std::to_string(agreement.strides) +
+               " strides " + std::to_string(agreement.stride_differences) + " differ\n";
   page.json.key("agreement").begin_object();
   page.json.key("nodes").integer(static_cast<int64_t>(agreement.nodes));
   page.json.key("type_differences").integer(static_cast<int64_t>(agreement.type_differences));
@@ -107,7 +117,8 @@ Result<Output> inspect_bundle(const std::string& directory) {
   page.json.begin_object();
   page.json.key("producer").string(manifest.producer).key("source").string(manifest.source.file);
   page.json.key("precision").string(manifest.precision);
-  page.text = directory + "  bundle of " + manifest.source.file + " by " + manifest.producer + ", precision " + manifest.precision + "\n";
+  page.text = directory + "  bundle of " + manifest.source.file + " by " + manifest.producer + ", precision " +
+              manifest.precision + "\n";
   page.json.key("programs").begin_array();
   for (auto& program : manifest.programs) {
     TRY_OK(bundle::read_program(directory, program));

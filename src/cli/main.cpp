@@ -36,7 +36,9 @@ struct Options {
 };
 
 void add_lift(CLI::App* command, LiftOptions& lift) {
-  command->add_option("--dim", lift.dims, "a free size: x.0=8 (input path and axis), s77=8 (symbol); x.0=1,8 for several programs")
+  command
+      ->add_option("--dim", lift.dims,
+                   "a free size: x.0=8 (input path and axis), s77=8 (symbol); x.0=1,8 for several programs")
       ->type_name("NAME=SIZE[,SIZE...]")
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
@@ -47,25 +49,34 @@ void add_lift(CLI::App* command, LiftOptions& lift) {
       ->check(CLI::NonNegativeNumber)
       ->type_name("BYTES");
   command->add_option("--model", lift.model, "the model's name, where the archive holds several");
-  command->add_flag("--allow-train-dropout", lift.allow_train_dropout, "take dropout that was exported in training mode as the identity");
+  command->add_flag("--allow-train-dropout", lift.allow_train_dropout,
+                    "take dropout that was exported in training mode as the identity");
   command->add_flag("--strict", lift.strict, "a wrong checksum of weights is an error");
 }
 
 void add_run(CLI::App* command, RunOptions& run) {
   command->add_option("MODEL", run.model, "a .pt2 file or a bundle's directory")->required();
-  command->add_option("--inputs", run.inputs, "safetensors (in.0, in.1, ... or the inputs' names) or npy, npy also as NAME=FILE")
+  command
+      ->add_option("--inputs", run.inputs,
+                   "safetensors (in.0, in.1, ... or the inputs' names) or npy, npy also as NAME=FILE")
       ->required()
       ->type_name("FILE");
-  command->add_option("--weights-file", run.weights, "a state dict in place of the model's own weights")->type_name("FILE.safetensors");
-  command->add_option("--plugin", run.plugin, "PJRT plugin: a path, or cpu, cuda, rocm, tpu; default TORCHLIFT_PJRT_PLUGIN, then cpu");
+  command->add_option("--weights-file", run.weights, "a state dict in place of the model's own weights")
+      ->type_name("FILE.safetensors");
+  command->add_option("--plugin", run.plugin,
+                      "PJRT plugin: a path, or cpu, cuda, rocm, tpu; default TORCHLIFT_PJRT_PLUGIN, then cpu");
   add_lift(command, run.lift);
 }
 
 void add_import(CLI::App& app, ImportOptions& options, std::string& weights) {
   auto* command = app.add_subcommand("import", "make a bundle (StableHLO, weights, manifest) of a .pt2 file");
   command->add_option("FILE", options.file, "a .pt2 file of torch.export.save")->required();
-  command->add_option("-o,--output", options.directory, "the bundle's directory; a bundle that is there is replaced")->required()->type_name("DIR");
-  command->add_option("--weights", weights, "none: write the program only")->check(CLI::IsMember({"copy", "none"}))->capture_default_str();
+  command->add_option("-o,--output", options.directory, "the bundle's directory; a bundle that is there is replaced")
+      ->required()
+      ->type_name("DIR");
+  command->add_option("--weights", weights, "none: write the program only")
+      ->check(CLI::IsMember({"copy", "none"}))
+      ->capture_default_str();
   command->add_flag("--locations", options.locations, "write the model's source lines into the program");
   add_lift(command, options.lift);
   command->footer(
@@ -76,21 +87,26 @@ void add_import(CLI::App& app, ImportOptions& options, std::string& weights) {
 void add_run_command(CLI::App& app, RunOptions& options) {
   auto* command = app.add_subcommand("run", "run a model or bundle on a device");
   add_run(command, options);
-  command->add_option("-o,--output", options.output, "results: safetensors (out.0, mut.NAME, ...), or npy for one result")->type_name("FILE");
+  command
+      ->add_option("-o,--output", options.output, "results: safetensors (out.0, mut.NAME, ...), or npy for one result")
+      ->type_name("FILE");
   command->footer(
-      "Examples:\n  torchlift run bundle --inputs x.npy -o y.npy\n  torchlift run model.pt2 --inputs ids=ids.npy mask=mask.npy\n"
+      "Examples:\n  torchlift run bundle --inputs x.npy -o y.npy\n  torchlift run model.pt2 --inputs ids=ids.npy "
+      "mask=mask.npy\n"
       "  torchlift run model.pt2 --inputs case.safetensors --plugin cuda -o answer.safetensors");
 }
 
 void add_verify(CLI::App& app, VerifyOptions& options) {
   auto* command = app.add_subcommand("verify", "run, and compare with expected results (exit code 3 if they differ)");
   add_run(command, options.run);
-  command->add_option("--expected", options.expected, "results by out.0, mut.NAME, mutin.0; default: the inputs file")->type_name("FILE.safetensors");
+  command->add_option("--expected", options.expected, "results by out.0, mut.NAME, mutin.0; default: the inputs file")
+      ->type_name("FILE.safetensors");
   command->footer("Example:\n  torchlift verify model.pt2 --inputs in.safetensors --expected out.safetensors");
 }
 
 void add_others(CLI::App& app, Options& options) {
-  auto* inspect = app.add_subcommand("inspect", "say what a model file or bundle holds, and whether it can be imported");
+  auto* inspect =
+      app.add_subcommand("inspect", "say what a model file or bundle holds, and whether it can be imported");
   inspect->add_option("MODEL", options.inspect.model, "a .pt2 file or a bundle's directory")->required();
   add_lift(inspect, options.inspect.lift);
   inspect->footer("Example:\n  torchlift inspect model.pt2 --dim x.0=8");
@@ -104,10 +120,15 @@ void add_others(CLI::App& app, Options& options) {
   devices->footer("Example:\n  torchlift devices --plugin cpu");
 
   auto* cases = app.add_subcommand("run-cases", "run many cases in a few worker processes");
-  cases->add_option("LIST", options.cases.list, "lines of program<TAB>inputs.safetensors[<TAB>further calls]")->required();
+  cases->add_option("LIST", options.cases.list, "lines of program<TAB>inputs.safetensors[<TAB>further calls]")
+      ->required();
   cases->add_option("-o,--output", options.cases.out, "answers and status.jsonl")->required()->type_name("DIR");
-  cases->add_option("--jobs", options.cases.jobs, "worker processes")->check(CLI::PositiveNumber)->capture_default_str();
-  cases->add_option("--case-timeout", options.cases.case_timeout, "seconds for one case")->check(CLI::PositiveNumber)->capture_default_str();
+  cases->add_option("--jobs", options.cases.jobs, "worker processes")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  cases->add_option("--case-timeout", options.cases.case_timeout, "seconds for one case")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
   cases->add_option("--plugin", options.cases.plugin, "PJRT plugin: a path or a short name");
   cases->footer("Example:\n  torchlift run-cases list.tsv -o answers --jobs 2");
 
@@ -116,7 +137,8 @@ void add_others(CLI::App& app, Options& options) {
   worker->add_option("--out", options.worker_out)->required();
 }
 
-std::string joined(const std::vector<Diagnostic>& diagnostics, std::string (*text)(const Diagnostic&), std::string_view separator) {
+std::string joined(const std::vector<Diagnostic>& diagnostics, std::string (*text)(const Diagnostic&),
+                   std::string_view separator) {
   return join(diagnostics, separator, text);
 }
 
@@ -136,8 +158,9 @@ int print(const Result<Output>& result, bool json) {
   ExitCode code = result ? result->code : exit_code(result.errors());
   auto& diagnostics = result ? result->notes : result.errors();
   if (json) {
-    std::string text = "{\"status\": \"" + std::string(status_of(code)) + "\", \"result\": " + (result ? result->json : "null") +
-                       ", \"diagnostics\": [" + joined(diagnostics, &to_json, ", ") + "]}\n";
+    std::string text = "{\"status\": \"" + std::string(status_of(code)) +
+                       "\", \"result\": " + (result ? result->json : "null") + ", \"diagnostics\": [" +
+                       joined(diagnostics, &to_json, ", ") + "]}\n";
     std::fputs(text.c_str(), stdout);
   } else {
     if (result) std::fputs(result->text.c_str(), stdout);

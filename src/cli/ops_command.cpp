@@ -1,6 +1,7 @@
 // torchlift ops: the operator table.
 #include "aten/ops.hpp"
 #include "base/json.hpp"
+#include "base/kinds.hpp"
 #include "cli/command.hpp"
 #include "torch/schema.hpp"
 
@@ -8,7 +9,9 @@ namespace torchlift::cli {
 namespace {
 
 // "add" or "add.Tensor" or "aten::add.Tensor" are all known names.
-std::string with_namespace(const std::string& name) { return name.find("::") == std::string::npos ? "aten::" + name : name; }
+std::string with_namespace(const std::string& name) {
+  return name.find("::") == std::string::npos ? "aten::" + name : name;
+}
 
 bool is_served(const torch::Schema& schema) {
   if (aten::table().find(schema)) return true;

@@ -22,7 +22,8 @@ std::string element_text(const run::HostTensor& tensor, size_t index) {
   DType dtype = tensor.type().dtype;
   std::complex<double> value = element(tensor, index);
   if (is_bool(dtype)) return value.real() != 0 ? "True" : "False";
-  if (is_complex(dtype)) return number_text(value.real()) + (value.imag() < 0 ? "" : "+") + number_text(value.imag()) + "j";
+  if (is_complex(dtype))
+    return number_text(value.real()) + (value.imag() < 0 ? "" : "+") + number_text(value.imag()) + "j";
   if (!is_integer(dtype)) return number_text(value.real());
   auto width = static_cast<size_t>(info(dtype).bytes);
   auto number = stablehlo::read_element(dtype, tensor.bytes().subspan(index * width, width));
@@ -43,7 +44,8 @@ std::string summary(const run::HostTensor& tensor) {
     ++count;
   }
   if (count == 0) return "  all NaN";
-  return "  min " + number_text(low) + "  max " + number_text(high) + "  mean " + number_text(sum / static_cast<double>(count));
+  return "  min " + number_text(low) + "  max " + number_text(high) + "  mean " +
+         number_text(sum / static_cast<double>(count));
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 // torchlift verify: a call whose results are known.
 #include "base/json.hpp"
+#include "base/kinds.hpp"
 #include "cli/compare.hpp"
 #include "cli/execute.hpp"
 

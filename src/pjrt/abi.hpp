@@ -1,8 +1,10 @@
-// The part of the PJRT C interface that we call, declared by ourselves: argument structures, and the places of functions in
-// a plugin's table. Binary layout only; tests/pjrt/abi_test.cpp compares every size, offset and place with the public header.
+// The part of the PJRT C interface that we call, declared by ourselves: argument structures, and the places of
+// functions in a plugin's table. Binary layout only; tests/pjrt/abi_test.cpp compares every size, offset and place with
+// the public header.
 //
-// A structure begins with its size as its writer knows it. A plugin that knows more fields takes the missing ones as absent,
-// one that knows fewer ignores ours; so a field may be added here at the end of a structure only where the public header has it.
+// A structure begins with its size as its writer knows it. A plugin that knows more fields takes the missing ones as
+// absent, one that knows fewer ignores ours; so a field may be added here at the end of a structure only where the
+// public header has it.
 #pragma once
 
 #include <cstddef>

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/check.hpp"
+#include "base/kinds.hpp"
 
 namespace torchlift::pjrt {
 namespace {
@@ -15,16 +16,26 @@ struct ElementType {
 };
 
 constexpr std::array kElementTypes = {
-    ElementType{DType::Bool, 1},           ElementType{DType::Int8, 2},
-    ElementType{DType::Int16, 3},          ElementType{DType::Int32, 4},
-    ElementType{DType::Int64, 5},          ElementType{DType::UInt8, 6},
-    ElementType{DType::UInt16, 7},         ElementType{DType::UInt32, 8},
-    ElementType{DType::UInt64, 9},         ElementType{DType::Float16, 10},
-    ElementType{DType::Float32, 11},       ElementType{DType::Float64, 12},
-    ElementType{DType::BFloat16, 13},      ElementType{DType::Complex64, 14},
-    ElementType{DType::Complex128, 15},    ElementType{DType::Float8E5M2, 16},
-    ElementType{DType::Float8E4M3FN, 17},  ElementType{DType::Float8E5M2FNUZ, 19},
-    ElementType{DType::Float8E4M3FNUZ, 20}, ElementType{DType::Float8E8M0FNU, 28},
+    ElementType{DType::Bool, 1},
+    ElementType{DType::Int8, 2},
+    ElementType{DType::Int16, 3},
+    ElementType{DType::Int32, 4},
+    ElementType{DType::Int64, 5},
+    ElementType{DType::UInt8, 6},
+    ElementType{DType::UInt16, 7},
+    ElementType{DType::UInt32, 8},
+    ElementType{DType::UInt64, 9},
+    ElementType{DType::Float16, 10},
+    ElementType{DType::Float32, 11},
+    ElementType{DType::Float64, 12},
+    ElementType{DType::BFloat16, 13},
+    ElementType{DType::Complex64, 14},
+    ElementType{DType::Complex128, 15},
+    ElementType{DType::Float8E5M2, 16},
+    ElementType{DType::Float8E4M3FN, 17},
+    ElementType{DType::Float8E5M2FNUZ, 19},
+    ElementType{DType::Float8E4M3FNUZ, 20},
+    ElementType{DType::Float8E8M0FNU, 28},
 };
 
 int64_t element_count(std::span<const int64_t> sizes) {
@@ -84,7 +95,8 @@ Status Event::wait() const {
 
 Result<Buffer> Buffer::from_host(const Client& client, const Device& device, const HostView& view, HostMemory memory) {
   std::optional<int32_t> type = element_type_of(view.dtype);
-  if (!type) return diagnose(Kind::DeviceDType, {{"dtype", std::string(info(view.dtype).torch_name)}}, client.api().file());
+  if (!type)
+    return diagnose(Kind::DeviceDType, {{"dtype", std::string(info(view.dtype).torch_name)}}, client.api().file());
   CHECK(static_cast<int64_t>(view.bytes.size()) == element_count(view.sizes) * info(view.dtype).bytes)
       << view.bytes.size() << " bytes";
   bool borrowed = memory == HostMemory::Borrowed;
@@ -94,8 +106,8 @@ Result<Buffer> Buffer::from_host(const Client& client, const Device& device, con
   args.type = *type;
   args.dims = view.sizes.data();
   args.num_dims = view.sizes.size();
-  args.host_buffer_semantics =
-      borrowed ? abi::HostBufferSemantics::ImmutableZeroCopy : abi::HostBufferSemantics::ImmutableUntilTransferCompletes;
+  args.host_buffer_semantics = borrowed ? abi::HostBufferSemantics::ImmutableZeroCopy
+                                        : abi::HostBufferSemantics::ImmutableUntilTransferCompletes;
   args.device = device.handle;
   TRY_OK(client.api().call(args));
   Buffer out(&client.api(), args.buffer);

@@ -43,8 +43,8 @@ struct HostView {
 
 enum class HostMemory : uint8_t {
   Copied,    // may be changed or freed as soon as from_host returns
-  Borrowed,  // is neither changed nor freed while the buffer lives. Plugins for the CPU use it in place where it begins at a
-             // multiple of 64 bytes, and copy it otherwise. Never for an argument that is donated.
+  Borrowed,  // is neither changed nor freed while the buffer lives. Plugins for the CPU use it in place where it begins
+             // at a multiple of 64 bytes, and copy it otherwise. Never for an argument that is donated.
 };
 
 // Owns a buffer. Destroying one whose host memory was borrowed waits until the plugin has let go of that memory.

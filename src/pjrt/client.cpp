@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "base/kinds.hpp"
+
 namespace torchlift::pjrt {
 namespace {
 
@@ -105,7 +107,8 @@ Status Client::describe() {
     TRY(Device device, describe_device(*api_, devices.devices[i]));
     devices_.push_back(std::move(device));
   }
-  if (devices_.empty()) return diagnose(Kind::DeviceMissing, {{"device", int64_t{0}}, {"count", int64_t{0}}}, api_->file());
+  if (devices_.empty())
+    return diagnose(Kind::DeviceMissing, {{"device", int64_t{0}}, {"count", int64_t{0}}}, api_->file());
   return Unit{};
 }
 

@@ -1,4 +1,5 @@
-// A client of a plugin: its devices, memory and programs. One client a process and plugin; do not fork after making one.
+// A client of a plugin: its devices, memory and programs. One client a process and plugin; do not fork after making
+// one.
 #pragma once
 
 #include <cstdint>

@@ -21,8 +21,8 @@ struct OutputType {
 
 class Executable {
  public:
-  // `program`: StableHLO as text, as MLIR bytecode, or as a portable artifact; the plugin tells them apart. Its entry is
-  // called `main`.
+  // `program`: StableHLO as text, as MLIR bytecode, or as a portable artifact; the plugin tells them apart. Its entry
+  // is called `main`.
   static Result<Executable> compile(const Client& client, ByteView program, const CompileOptions& options = {});
   Executable(Executable&& other) noexcept;
   Executable& operator=(Executable&& other) noexcept;
@@ -33,8 +33,8 @@ class Executable {
   Result<std::vector<OutputType>> output_types() const;
 
   // Starts the program on one device and returns at once; the outputs become ready later. Plugins check the arguments'
-  // byte sizes at most: the caller has checked number, types and shapes. Arguments that the program marks as donated are
-  // deleted by the call, except those whose positions stand in `non_donatable`.
+  // byte sizes at most: the caller has checked number, types and shapes. Arguments that the program marks as donated
+  // are deleted by the call, except those whose positions stand in `non_donatable`.
   Result<std::vector<Buffer>> execute(std::span<const Buffer* const> arguments,
                                       std::span<const int64_t> non_donatable = {}) const;
 

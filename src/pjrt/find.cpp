@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "base/kinds.hpp"
 #include "base/text.hpp"
 
 namespace torchlift::pjrt {
@@ -126,7 +127,8 @@ std::vector<std::string> plugin_folders() {
   folders.add_upward(fs::read_symlink("/proc/self/exe", ignored).parent_path(), deps);
   folders.add_upward(fs::current_path(ignored), deps);
   if (std::string venv = environment("VIRTUAL_ENV"); !venv.empty()) folders.add_python(venv, "site-packages");
-  if (std::string home = environment("HOME"); !home.empty()) folders.add_python(fs::path(home) / ".local", "site-packages");
+  if (std::string home = environment("HOME"); !home.empty())
+    folders.add_python(fs::path(home) / ".local", "site-packages");
   for (const char* prefix : {"/usr/local", "/usr"}) {
     folders.add_python(prefix, "site-packages");
     folders.add_python(prefix, "dist-packages");

@@ -1,5 +1,5 @@
-// Which file a plugin is. A plugin is named by path, or by a short name for packages whose file we know. Only names of files
-// are looked at here; nothing is opened or initialised.
+// Which file a plugin is. A plugin is named by path, or by a short name for packages whose file we know. Only names of
+// files are looked at here; nothing is opened or initialised.
 #pragma once
 
 #include <span>

@@ -7,6 +7,7 @@
 #include <memory>
 #include <mutex>
 
+#include "base/kinds.hpp"
 #include "base/text.hpp"
 
 namespace torchlift::pjrt {
@@ -28,7 +29,9 @@ Registry& registry() {
 }
 
 Result<const abi::Table*> open_table(const std::string& file) {
-  auto failed = [&file](std::string reason) { return diagnose(Kind::PluginLoad, {{"reason", std::move(reason)}}, file); };
+  auto failed = [&file](std::string reason) {
+    return diagnose(Kind::PluginLoad, {{"reason", std::move(reason)}}, file);
+  };
   void* library = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
   if (library == nullptr) {
     const char* reason = dlerror();  // NOLINT(concurrency-mt-unsafe): under the registry's lock
@@ -91,10 +94,10 @@ constexpr std::array kFunctionNames = {
 
 // Numbered as in the interface, from 0.
 constexpr std::array<std::string_view, 17> kErrorCodes = {
-    "OK",           "CANCELLED",        "UNKNOWN",           "INVALID_ARGUMENT",   "DEADLINE_EXCEEDED",
-    "NOT_FOUND",    "ALREADY_EXISTS",   "PERMISSION_DENIED", "RESOURCE_EXHAUSTED", "FAILED_PRECONDITION",
-    "ABORTED",      "OUT_OF_RANGE",     "UNIMPLEMENTED",     "INTERNAL",           "UNAVAILABLE",
-    "DATA_LOSS",    "UNAUTHENTICATED"};
+    "OK",        "CANCELLED",      "UNKNOWN",           "INVALID_ARGUMENT",   "DEADLINE_EXCEEDED",
+    "NOT_FOUND", "ALREADY_EXISTS", "PERMISSION_DENIED", "RESOURCE_EXHAUSTED", "FAILED_PRECONDITION",
+    "ABORTED",   "OUT_OF_RANGE",   "UNIMPLEMENTED",     "INTERNAL",           "UNAVAILABLE",
+    "DATA_LOSS", "UNAUTHENTICATED"};
 
 Attribute attribute_of(const abi::NamedValue& raw) {
   Attribute out;

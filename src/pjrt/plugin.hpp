@@ -1,9 +1,10 @@
-// A PJRT plugin: a shared library with one exported function, which answers a table of functions. Nothing of a plugin is
-// touched that was not asked for: load() opens exactly the file it is given.
+// A PJRT plugin: a shared library with one exported function, which answers a table of functions. Nothing of a plugin
+// is touched that was not asked for: load() opens exactly the file it is given.
 //
 // All classes of this room may be used from several threads at once, as PJRT promises for its objects; only moving or
 // destroying an object while another thread uses it is the caller's fault. What a plugin says is wrong comes back as a
-// diagnostic of kind PluginError with the plugin's own words; XLA's plugins print to stderr besides, which we leave alone.
+// diagnostic of kind PluginError with the plugin's own words; XLA's plugins print to stderr besides, which we leave
+// alone.
 #pragma once
 
 #include <cstring>
@@ -18,8 +19,8 @@
 
 namespace torchlift::pjrt {
 
-// The function table of a loaded plugin. Plugins are never unloaded (their threads may still run), so an Api lives as long
-// as the process and is referred to by plain pointers.
+// The function table of a loaded plugin. Plugins are never unloaded (their threads may still run), so an Api lives as
+// long as the process and is referred to by plain pointers.
 class Api {
  public:
   Api(const abi::Table* table, std::string file) : table_(table), file_(std::move(file)) {}

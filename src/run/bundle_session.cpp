@@ -4,6 +4,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/kinds.hpp"
 #include "base/text.hpp"
 #include "bundle/read.hpp"
 
@@ -26,7 +27,8 @@ std::string text_of_types(std::span<const TensorType> types) {
 
 }  // namespace
 
-Result<size_t> select_program(const bundle::Manifest& manifest, std::span<const TensorType> inputs, const std::string& path) {
+Result<size_t> select_program(const bundle::Manifest& manifest, std::span<const TensorType> inputs,
+                              const std::string& path) {
   for (size_t i = 0; i < manifest.programs.size(); ++i) {
     std::vector<TensorType> types = input_types(manifest.programs[i]);
     if (std::equal(types.begin(), types.end(), inputs.begin(), inputs.end())) return i;

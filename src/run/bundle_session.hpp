@@ -13,7 +13,8 @@
 namespace torchlift::run {
 
 // The program of the manifest whose inputs have these types; the error lists what each program takes.
-Result<size_t> select_program(const bundle::Manifest& manifest, std::span<const TensorType> inputs, const std::string& path);
+Result<size_t> select_program(const bundle::Manifest& manifest, std::span<const TensorType> inputs,
+                              const std::string& path);
 
 // Owns everything a session needs but the client, which outlives it.
 class BundleSession {

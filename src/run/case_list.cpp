@@ -4,6 +4,7 @@
 
 #include "base/bytes.hpp"
 #include "base/json.hpp"
+#include "base/kinds.hpp"
 #include "run/cases.hpp"
 
 namespace torchlift::run {

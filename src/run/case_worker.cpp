@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <fstream>
 
+#include "base/kinds.hpp"
 #include "base/text.hpp"
 #include "pjrt/plugin.hpp"
 #include "run/cases.hpp"
@@ -28,7 +29,8 @@ std::string line_of(const Case& one) {
 
 std::string answer(const Case& one, size_t step, const CaseOutcome& outcome) {
   return std::string(channel::kOutcome) + std::to_string(step) + " " +
-         std::to_string(static_cast<int>(outcome.status)) + " " + status_line(case_name(one.inputs[step]), outcome) + "\n";
+         std::to_string(static_cast<int>(outcome.status)) + " " + status_line(case_name(one.inputs[step]), outcome) +
+         "\n";
 }
 
 // Runs one case and sends its outcomes; false if the supervisor is gone.

@@ -18,6 +18,7 @@
 #include <thread>
 #include <utility>
 
+#include "base/kinds.hpp"
 #include "base/text.hpp"
 #include "run/channel.hpp"
 
@@ -179,7 +180,8 @@ class Supervisor {
   Result<CasesSummary> run() {
     for (;;) {
       for (Seat& seat : seats_) TRY_OK(give_next(seat));
-      if (std::none_of(seats_.begin(), seats_.end(), [](const Seat& seat) { return seat.at != nullptr; })) return summary_;
+      if (std::none_of(seats_.begin(), seats_.end(), [](const Seat& seat) { return seat.at != nullptr; }))
+        return summary_;
       TRY_OK(wait());
     }
   }
@@ -192,7 +194,8 @@ class Supervisor {
   Status lose(Seat& seat, CaseStatus status, const Diagnostic& why);
   Status record(Seat& seat, CaseStatus status, std::string line);
   void set_deadline(Seat& seat) const {
-    seat.deadline = Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(options_.case_timeout));
+    seat.deadline = Clock::now() +
+                    std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(options_.case_timeout));
   }
 
   const CasesOptions& options_;
@@ -215,7 +218,8 @@ Status Supervisor::give_next(Seat& seat) {
   seat.step = 0;
   set_deadline(seat);
   // A worker that is gone already is noticed when its answer is awaited.
-  (void)seat.worker->give(one.program + "\t" + join(one.inputs, "\t", [](const std::string& inputs) { return inputs; }));
+  (void)seat.worker->give(one.program + "\t" +
+                          join(one.inputs, "\t", [](const std::string& inputs) { return inputs; }));
   return Unit{};
 }
 
@@ -262,8 +266,8 @@ Status Supervisor::handle(Seat& seat, std::string_view line) {
   int status = 0;
   int length = 0;
   std::string text(line);
-  if (std::sscanf(text.c_str(), "outcome %zu %d %n", &step, &status, &length) < 2 || length == 0 || seat.at == nullptr ||
-      step != seat.step || step >= seat.at->inputs.size())
+  if (std::sscanf(text.c_str(), "outcome %zu %d %n", &step, &status, &length) < 2 || length == 0 ||
+      seat.at == nullptr || step != seat.step || step >= seat.at->inputs.size())
     return lose(seat, CaseStatus::Error, diagnose(Kind::Internal, {{"reason", "a worker answered `" + text + "`"}}));
   return record(seat, static_cast<CaseStatus>(status), text.substr(static_cast<size_t>(length)));
 }

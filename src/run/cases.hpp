@@ -1,7 +1,7 @@
-// Many cases in a few worker processes: `torchlift run-cases`. A supervisor hands out lines of a list to workers, which are
-// started by exec, and writes a status line as soon as a case is finished. A worker that dies, or that is killed because a
-// case took too long, costs that case alone. What running a case means is the caller's (importing is no business of this
-// room): the worker is given a function.
+// Many cases in a few worker processes: `torchlift run-cases`. A supervisor hands out lines of a list to workers, which
+// are started by exec, and writes a status line as soon as a case is finished. A worker that dies, or that is killed
+// because a case took too long, costs that case alone. What running a case means is the caller's (importing is no
+// business of this room): the worker is given a function.
 #pragma once
 
 #include <cstdint>
@@ -55,7 +55,7 @@ struct CasesOptions {
   std::string list;
   std::string out;  // created where it is not there; status.jsonl in it is begun anew
   size_t jobs = 1;
-  double case_timeout = 60;                 // seconds, for each inputs file; starting a worker counts for its first case
+  double case_timeout = 60;  // seconds, for each inputs file; starting a worker counts for its first case
   std::vector<std::string> worker_command;  // program and arguments, e.g. this executable and "worker"
 };
 
@@ -73,9 +73,9 @@ Result<CasesSummary> run_cases(const CasesOptions& options);
 // ---- a worker
 
 struct WorkerOptions {
-  std::string plugin;                    // a file; loaded when the first case asks for the client
-  size_t recycle_after = 500;            // cases; then the worker ends and the supervisor starts a fresh one
-  uint64_t memory_bound = 4ull << 30;    // bytes of resident memory after a case; beyond, likewise
+  std::string plugin;                  // a file; loaded when the first case asks for the client
+  size_t recycle_after = 500;          // cases; then the worker ends and the supervisor starts a fresh one
+  uint64_t memory_bound = 4ull << 30;  // bytes of resident memory after a case; beyond, likewise
   pjrt::CompileOptions compile_options;
 };
 
@@ -92,14 +92,14 @@ class WorkerContext {
   std::optional<ProgramCache> programs_;
 };
 
-// Tells the outcome of the call with inputs[step]; its output file is written before. A call that is never told of gets the
-// status `error`.
+// Tells the outcome of the call with inputs[step]; its output file is written before. A call that is never told of gets
+// the status `error`.
 using Report = std::function<void(size_t step, const CaseOutcome& outcome)>;
 using RunCase = std::function<void(const Case& one, WorkerContext& context, const Report& report)>;
 
-// The life of a worker: takes cases from kWorkerChannel and answers there, as run_cases expects. Standard output and error
-// are free for plugins to write on; the supervisor quotes their end when the worker dies. Returns the exit code. Afterwards
-// the process may be killed at any time: what a case writes is on disk before its outcome is told.
+// The life of a worker: takes cases from kWorkerChannel and answers there, as run_cases expects. Standard output and
+// error are free for plugins to write on; the supervisor quotes their end when the worker dies. Returns the exit code.
+// Afterwards the process may be killed at any time: what a case writes is on disk before its outcome is told.
 int work(const WorkerOptions& options, const RunCase& run_case);
 inline constexpr int kWorkerChannel = 3;  // file descriptor of a socket
 

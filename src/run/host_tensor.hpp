@@ -13,8 +13,8 @@ namespace torchlift::run {
 
 using bundle::TensorType;
 
-// Bytes of the elements as a device holds them: complex128 as pairs of doubles, bool as one byte each. None if a size is
-// negative or the product leaves 64 bits.
+// Bytes of the elements as a device holds them: complex128 as pairs of doubles, bool as one byte each. None if a size
+// is negative or the product leaves 64 bits.
 std::optional<uint64_t> byte_size(const TensorType& type);
 
 class HostTensor {

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "base/kinds.hpp"
 #include "base/text.hpp"
 
 namespace torchlift::run {
@@ -37,16 +38,17 @@ bool same_types(const std::vector<pjrt::OutputType>& compiled, const std::vector
 Status check_bytes(const std::string& name, const TensorType& type, ByteView bytes) {
   std::optional<uint64_t> expected = byte_size(type);
   if (expected == bytes.size()) return Unit{};
-  return diagnose(Kind::TensorBytes, {{"name", name},
-                                      {"type", bundle::text_of(type)},
-                                      {"got", static_cast<int64_t>(bytes.size())},
-                                      {"expected", expected ? std::to_string(*expected) : "a number of bytes below 2^64"}});
+  return diagnose(Kind::TensorBytes,
+                  {{"name", name},
+                   {"type", bundle::text_of(type)},
+                   {"got", static_cast<int64_t>(bytes.size())},
+                   {"expected", expected ? std::to_string(*expected) : "a number of bytes below 2^64"}});
 }
 
 }  // namespace
 
-Result<Session> Session::create(const pjrt::Client& client, const pjrt::Executable& executable, bundle::Program signature,
-                                std::span<const HostTensor> residents, size_t device) {
+Result<Session> Session::create(const pjrt::Client& client, const pjrt::Executable& executable,
+                                bundle::Program signature, std::span<const HostTensor> residents, size_t device) {
   if (device >= client.devices().size())
     return diagnose(Kind::DeviceMissing, {{"device", static_cast<int64_t>(device)},
                                           {"count", static_cast<int64_t>(client.devices().size())}});
@@ -98,12 +100,11 @@ Status Session::check_inputs(std::span<const HostTensor> inputs) const {
   for (const Argument& argument : signature_.arguments)
     if (is_input(argument)) expected.push_back(&argument);
   if (inputs.size() != expected.size())
-    return diagnose(Kind::InputCount,
-                    {{"got", static_cast<int64_t>(inputs.size())},
-                     {"expected", static_cast<int64_t>(expected.size())},
-                     {"inputs", join(expected, ", ", [](const Argument* argument) {
-                        return "`" + argument->name + "` " + bundle::text_of(argument->type);
-                      })}});
+    return diagnose(Kind::InputCount, {{"got", static_cast<int64_t>(inputs.size())},
+                                       {"expected", static_cast<int64_t>(expected.size())},
+                                       {"inputs", join(expected, ", ", [](const Argument* argument) {
+                                          return "`" + argument->name + "` " + bundle::text_of(argument->type);
+                                        })}});
   std::vector<Diagnostic> errors;
   for (size_t i = 0; i < inputs.size(); ++i) {
     const TensorType& got = inputs[i].type();
@@ -186,7 +187,8 @@ void Session::keep_state(std::vector<pjrt::Buffer>& buffers) {
 }
 
 Result<HostTensor> Session::read(size_t argument) const {
-  CHECK(argument < residents_.size() && residents_[argument].has_value()) << "argument " << argument << " is no resident";
+  CHECK(argument < residents_.size() && residents_[argument].has_value())
+      << "argument " << argument << " is no resident";
   if (failed_) TRY_OK(check_state());
   return fetch_one(*residents_[argument], signature_.arguments[argument].type);
 }

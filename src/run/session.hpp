@@ -1,5 +1,5 @@
-// A program on a device, ready to be called: compiled code, weights that stay in the device's memory between calls, and the
-// state that the program writes, which one call hands to the next.
+// A program on a device, ready to be called: compiled code, weights that stay in the device's memory between calls, and
+// the state that the program writes, which one call hands to the next.
 #pragma once
 
 #include <cstdint>
@@ -20,8 +20,9 @@ enum class Fetch : uint8_t {
   All,
 };
 
-// Not for several threads at once: a call changes the state. (Sessions over one Executable may run side by side.) XLA's CPU
-// plugins start about as many threads as there are cores, whatever we ask for; bind the process to fewer cores to use fewer.
+// Not for several threads at once: a call changes the state. (Sessions over one Executable may run side by side.) XLA's
+// CPU plugins start about as many threads as there are cores, whatever we ask for; bind the process to fewer cores to
+// use fewer.
 class Session {
  public:
   // `signature` describes the arguments and results of `executable`, in order; both are checked against what the plugin
@@ -31,9 +32,9 @@ class Session {
   static Result<Session> create(const pjrt::Client& client, const pjrt::Executable& executable,
                                 bundle::Program signature, std::span<const HostTensor> residents, size_t device = 0);
 
-  // `inputs` in the order of the arguments that are inputs; types and shapes must be the program's. Answers the results in
-  // the program's order. After an error the state is as before the call; if a failing plugin has taken it, every further
-  // call says so (StateLost).
+  // `inputs` in the order of the arguments that are inputs; types and shapes must be the program's. Answers the results
+  // in the program's order. After an error the state is as before the call; if a failing plugin has taken it, every
+  // further call says so (StateLost).
   Result<std::vector<HostTensor>> run(std::span<const HostTensor> inputs, Fetch fetch = Fetch::Outputs);
 
   // The present value of a weight or state, by number of the argument.

@@ -26,9 +26,9 @@ struct Failure {
   Location location;
 };
 
-// A combiner of two scalars with an identity. MaximumNan and MinimumNan are Maximum and Minimum, written out so that NaN wins
-// also on plugins whose maximum and minimum drop a NaN on one side (XLA's CPU back end does by default); they cost a compare
-// and are for results in which NaN must show.
+// A combiner of two scalars with an identity. MaximumNan and MinimumNan are Maximum and Minimum, written out so that
+// NaN wins also on plugins whose maximum and minimum drop a NaN on one side (XLA's CPU back end does by default); they
+// cost a compare and are for results in which NaN must show.
 enum class Reducer : uint8_t { Add, Multiply, Maximum, Minimum, MaximumNan, MinimumNan, And, Or, Xor };
 
 // Regions. A body gets the region's arguments and hands back its results; it builds with the same Builder.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "base/kinds.hpp"
 #include "base/text.hpp"
 #include "torch/cursor.hpp"
 #include "torch/verify.hpp"

@@ -54,18 +54,21 @@ struct CustomObject {
 // What stands in an argument place: a value of the block, a literal, a nested graph, or a list of these.
 struct Operand {
   using List = std::vector<Operand>;
-  std::variant<None, ValueId, bool, int64_t, double, std::complex<double>, std::string, DType, Layout, MemoryFormat, Device,
-               BlockId, OperatorName, CustomObject, List>
+  std::variant<None, ValueId, bool, int64_t, double, std::complex<double>, std::string, DType, Layout, MemoryFormat,
+               Device, BlockId, OperatorName, CustomObject, List>
       data;
 
   template <typename T>
-  const T* get() const { return std::get_if<T>(&data); }
+  const T* get() const {
+    return std::get_if<T>(&data);
+  }
   bool is_none() const { return std::holds_alternative<None>(data); }
   bool operator==(const Operand&) const = default;
 };
 
 struct NamedOperand {
-  std::string name;  // the schema's argument name; empty for a positional argument (higher-order and symbolic operators)
+  std::string
+      name;  // the schema's argument name; empty for a positional argument (higher-order and symbolic operators)
   Operand value;
   bool operator==(const NamedOperand&) const = default;
 };
@@ -76,10 +79,10 @@ enum class InstKind : uint8_t { Call };
 // "higher_order::cond", or a Python callable of symbolic arithmetic: "_operator::mul", "math::trunc", "torch::sym_max".
 struct Inst {
   InstKind kind = InstKind::Call;
-  std::string name;                     // the node's own name, for messages; may be empty
+  std::string name;  // the node's own name, for messages; may be empty
   std::string target;
   std::vector<NamedOperand> operands;
-  std::vector<Operand> results;         // per result: a ValueId, None (undefined), or a List of ValueIds (Tensor[])
+  std::vector<Operand> results;  // per result: a ValueId, None (undefined), or a List of ValueIds (Tensor[])
   LocId location;
 };
 
@@ -96,7 +99,7 @@ struct TensorMeta {
 enum class ValueKind : uint8_t { Tensor, SymInt, SymFloat, SymBool, CustomObject, Token };
 
 struct Value {
-  std::string name;               // unique in its block
+  std::string name;  // unique in its block
   ValueKind kind = ValueKind::Tensor;
   std::optional<TensorMeta> meta;  // what the file declares of a tensor
   std::optional<SymExpr> expr;     // what the file declares of a symbolic number
@@ -106,7 +109,7 @@ struct Value {
 struct Block {
   std::string name;  // "" for the entry
   std::vector<ValueId> inputs;
-  std::vector<InstId> insts;      // in execution order
+  std::vector<InstId> insts;  // in execution order
   std::vector<Operand> outputs;
 };
 
@@ -118,8 +121,8 @@ struct Location {
   bool operator==(const Location&) const = default;
 };
 
-// A tensor of the state dict or a constant, over a record that it may share with others. Sizes, strides and the offset are
-// in elements and have been checked against the record's size.
+// A tensor of the state dict or a constant, over a record that it may share with others. Sizes, strides and the offset
+// are in elements and have been checked against the record's size.
 struct Weight {
   std::string name;  // PyTorch's own
   DType dtype{};
@@ -135,14 +138,21 @@ enum class InputKind : uint8_t { User, Constant, Parameter, Buffer, TensorConsta
 
 struct InputSpec {
   InputKind kind = InputKind::User;
-  Operand argument;       // the block input's ValueId; a literal for Constant (its value, checked at call time by torch)
-  std::string target;     // FQN for Parameter, Buffer, TensorConstant, CustomObject; argument name for Constant
+  Operand argument;    // the block input's ValueId; a literal for Constant (its value, checked at call time by torch)
+  std::string target;  // FQN for Parameter, Buffer, TensorConstant, CustomObject; argument name for Constant
   bool persistent = true;  // Buffer
-  WeightId weight;        // for Parameter, Buffer, TensorConstant
+  WeightId weight;         // for Parameter, Buffer, TensorConstant
 };
 
 enum class OutputKind : uint8_t {
-  User, BufferMutation, ParameterMutation, UserInputMutation, Loss, GradientToParameter, GradientToUserInput, Token
+  User,
+  BufferMutation,
+  ParameterMutation,
+  UserInputMutation,
+  Loss,
+  GradientToParameter,
+  GradientToUserInput,
+  Token
 };
 
 struct OutputSpec {
@@ -153,8 +163,8 @@ struct OutputSpec {
 
 // A pytree: how flat leaves form (args, kwargs) or the result. A leaf has no type.
 struct TreeSpec {
-  std::string type;     // "builtins.tuple", "builtins.dict", ...; empty for a leaf
-  std::string context;  // as in the file
+  std::string type;               // "builtins.tuple", "builtins.dict", ...; empty for a leaf
+  std::string context;            // as in the file
   std::vector<std::string> keys;  // one per child where the type names them (dicts, namedtuples)
   std::vector<TreeSpec> children;
   bool is_leaf() const { return type.empty(); }
@@ -181,9 +191,9 @@ struct Program {
   std::vector<Weight> weights;
   std::vector<Range> ranges;
   std::vector<std::pair<std::string, int64_t>> hints;  // symbol -> its size in the example run, sorted
-  std::vector<InputSpec> inputs;    // one per input of the entry, same order
-  std::vector<OutputSpec> outputs;  // one per output of the entry, same order
-  std::optional<TreeSpec> input_tree;   // root: tuple of (args tuple, kwargs dict)
+  std::vector<InputSpec> inputs;                       // one per input of the entry, same order
+  std::vector<OutputSpec> outputs;                     // one per output of the entry, same order
+  std::optional<TreeSpec> input_tree;                  // root: tuple of (args tuple, kwargs dict)
   std::optional<TreeSpec> output_tree;
   std::vector<std::string> argument_names;  // of the positional arguments, where the file has them
 

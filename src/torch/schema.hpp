@@ -1,5 +1,5 @@
-// ATen's operator schemas as data: argument names, types, defaults, alias marks. The table is data/aten_schemas.txt (made by
-// tools/gen_schemas.py), linked into the library; a schema is parsed when it is first asked for.
+// ATen's operator schemas as data: argument names, types, defaults, alias marks. The table is data/aten_schemas.txt
+// (made by tools/gen_schemas.py), linked into the library; a schema is parsed when it is first asked for.
 #pragma once
 
 #include <cstdint>
@@ -14,8 +14,24 @@
 namespace torchlift::torch {
 
 enum class SchemaBase : uint8_t {
-  Tensor, Scalar, Int, SymInt, Float, Bool, Str, Complex, Device, ScalarType, Layout, MemoryFormat, Generator, Storage,
-  Dimname, Stream, Any, Other
+  Tensor,
+  Scalar,
+  Int,
+  SymInt,
+  Float,
+  Bool,
+  Str,
+  Complex,
+  Device,
+  ScalarType,
+  Layout,
+  MemoryFormat,
+  Generator,
+  Storage,
+  Dimname,
+  Stream,
+  Any,
+  Other
 };
 
 struct SchemaType {
@@ -28,8 +44,8 @@ struct SchemaType {
 };
 
 struct AliasMark {
-  std::string set;      // "a"
-  bool write = false;   // (a!)
+  std::string set;        // "a"
+  bool write = false;     // (a!)
   bool wildcard = false;  // (a -> *)
   bool operator==(const AliasMark&) const = default;
 };
@@ -71,10 +87,11 @@ const std::vector<Schema>& schemas_named(std::string_view name);  // "aten::add"
 const Schema* find_schema(std::string_view full_name);            // "aten::add.Tensor"; nullptr if unknown
 std::vector<std::string_view> schema_names();                     // every full name, sorted
 
-// The functional partner of an in-place or out= schema: `add_.Tensor` -> `add.Tensor`, `max.dim_max` -> `max.dim`. Found by
-// equal parameter lists (names and types, out arguments aside), not by overload name; nullptr if there is none. Arguments go
-// over by name. Three kinds of lists differ: a factory's out= form lacks dtype, layout, device and pin_memory (`zeros.out`);
-// the first parameter may have another name (`dropout_` has `self`, `dropout` has `input`); `polygamma_` has another order.
+// The functional partner of an in-place or out= schema: `add_.Tensor` -> `add.Tensor`, `max.dim_max` -> `max.dim`.
+// Found by equal parameter lists (names and types, out arguments aside), not by overload name; nullptr if there is
+// none. Arguments go over by name. Three kinds of lists differ: a factory's out= form lacks dtype, layout, device and
+// pin_memory (`zeros.out`); the first parameter may have another name (`dropout_` has `self`, `dropout` has `input`);
+// `polygamma_` has another order.
 const Schema* functional_partner(const Schema& schema);
 
 }  // namespace torchlift::torch

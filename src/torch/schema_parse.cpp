@@ -3,6 +3,7 @@
 #include <array>
 #include <utility>
 
+#include "base/kinds.hpp"
 #include "base/text.hpp"
 #include "torch/cursor.hpp"
 #include "torch/schema.hpp"

@@ -3,6 +3,7 @@
 #include <array>
 #include <limits>
 
+#include "base/kinds.hpp"
 #include "base/text.hpp"
 #include "torch/cursor.hpp"
 #include "torch/symbolic.hpp"

@@ -2,6 +2,7 @@
 
 #include <set>
 
+#include "base/kinds.hpp"
 #include "base/text.hpp"
 
 namespace torchlift::torch {

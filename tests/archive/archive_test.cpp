@@ -1,5 +1,6 @@
 // What a file is, what is said of files that are no model, and the recorded archives.
 #include "archive/archive.hpp"
+#include "base/kinds.hpp"
 
 #include <gtest/gtest.h>
 

@@ -39,7 +39,8 @@ TEST(Npy, what_is_written_is_read_back) {
 TEST(Npy, column_major_arrays_are_put_in_row_major_order) {
   TemporaryDirectory directory;
   // [[0, 1, 2], [3, 4, 5]] as numpy keeps it in Fortran order.
-  test::write_text(directory.file("x.npy"), npy("{'descr': '|u1', 'fortran_order': True, 'shape': (2, 3), }\n", std::string("\0\3\1\4\2\5", 6), 3));
+  test::write_text(directory.file("x.npy"), npy("{'descr': '|u1', 'fortran_order': True, 'shape': (2, 3), }\n",
+                                                std::string("\0\3\1\4\2\5", 6), 3));
   auto file = NpyFile::open(directory.file("x.npy"));
   ASSERT_TRUE(file) << file.error().message();
   EXPECT_EQ(text_of(file->bytes()), std::string("\0\1\2\3\4\5", 6));
@@ -69,11 +70,14 @@ TEST(Npy, files_that_do_not_hold_together_are_refused_with_the_reason) {
       {npy("{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (1,), }", "abcd"), "structured"},
       {npy("{'descr': '<f4', 'fortran_order': 0, 'shape': (1,), }", "abcd"), "True nor False"},
       {npy("{'descr': '<f4', 'fortran_order': False, 'shape': (-1,), }", "abcd"), "tuple of sizes"},
-      {npy("{'descr': '<f4', 'fortran_order': False, 'shape': (9223372036854775807, 9223372036854775807), }", "abcd"), "more than 2^64"},
+      {npy("{'descr': '<f4', 'fortran_order': False, 'shape': (9223372036854775807, 9223372036854775807), }", "abcd"),
+       "more than 2^64"},
       {npy("{'descr': '<f4', 'fortran_order': False, 'color': 1 }", "abcd"), "unknown key"},
       {npy("{'descr': '<f4', }", "abcd"), "lacks one of"},
   };
-  for (auto& row : rows) EXPECT_NE(problem_of(row.file).find(row.expected), std::string::npos) << row.expected << "\n" << problem_of(row.file);
+  for (auto& row : rows)
+    EXPECT_NE(problem_of(row.file).find(row.expected), std::string::npos) << row.expected << "\n"
+                                                                          << problem_of(row.file);
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 // The unpickler: what each opcode and constructor gives, and what is refused.
 #include "archive/pickle.hpp"
+#include "base/kinds.hpp"
 
 #include <gtest/gtest.h>
 

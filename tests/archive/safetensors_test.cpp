@@ -73,7 +73,9 @@ TEST(Safetensors, tensors_are_listed_in_the_order_of_their_bytes) {
 }
 
 TEST(Safetensors, unknown_keys_are_ignored) {
-  EXPECT_EQ(problem_of(bytes_with_header(R"({"__metadata__":null,"a":{"dtype":"U8","shape":[],"data_offsets":[0,1],"more":[{}]}})", "x")), "");
+  EXPECT_EQ(problem_of(bytes_with_header(
+                R"({"__metadata__":null,"a":{"dtype":"U8","shape":[],"data_offsets":[0,1],"more":[{}]}})", "x")),
+            "");
 }
 
 TEST(Safetensors, headers_that_do_not_hold_together_are_refused_with_the_reason) {
@@ -107,13 +109,18 @@ TEST(Safetensors, headers_that_do_not_hold_together_are_refused_with_the_reason)
       {tensor(R"("dtype":"U8","shape":[1],"data_offsets":[1,0])"), "before its begin"},
       {tensor(R"("dtype":"U8","shape":[2],"data_offsets":[0,1])", "x"), "has 1 bytes, its shape and dtype take 2"},
       {tensor(R"("dtype":"F64","shape":[4294967296,4294967296],"data_offsets":[0,1])", "x"), "leaves 64 bits"},
-      {tensor(R"("dtype":"U8","shape":[18446744073709551615],"data_offsets":[0,18446744073709551615])"), "leaves 64 bits"},
+      {tensor(R"("dtype":"U8","shape":[18446744073709551615],"data_offsets":[0,18446744073709551615])"),
+       "leaves 64 bits"},
       {tensor(R"("dtype":"U8","shape":[2],"data_offsets":[0,2])", "x"), "the file has 1 bytes of data"},
       {tensor(R"("dtype":"U8","shape":[1],"data_offsets":[1,2])", "xy"), "no gap"},
-      {bytes_with_header(R"({"a":{"dtype":"U8","shape":[2],"data_offsets":[0,2]},"b":{"dtype":"U8","shape":[1],"data_offsets":[1,2]}})", "xy"),
+      {bytes_with_header(
+           R"({"a":{"dtype":"U8","shape":[2],"data_offsets":[0,2]},"b":{"dtype":"U8","shape":[1],"data_offsets":[1,2]}})",
+           "xy"),
        "no overlap"},
   };
-  for (auto& row : rows) EXPECT_NE(problem_of(row.file).find(row.expected), std::string::npos) << row.expected << "\n" << problem_of(row.file);
+  for (auto& row : rows)
+    EXPECT_NE(problem_of(row.file).find(row.expected), std::string::npos) << row.expected << "\n"
+                                                                          << problem_of(row.file);
 }
 
 TEST(Safetensors, a_name_that_stands_twice_is_refused) {

@@ -3,6 +3,7 @@
 #include <sys/resource.h>
 
 #include "archive/safetensors.hpp"
+#include "base/kinds.hpp"
 #include "base/output_file.hpp"
 #include "bundle/fixture.hpp"
 #include "bundle/read.hpp"
@@ -24,7 +25,8 @@ struct BundleTest : testing::Test {
 TEST_F(BundleTest, what_is_written_is_read_back_and_bound) {
   auto written = write(out, small_bundle(w, n));
   ASSERT_TRUE(written) << to_text(written.error());
-  EXPECT_EQ(directory.entries(), (std::vector<std::string>{"out", "out/manifest.json", "out/model.mlir", "out/weights.safetensors"}));
+  EXPECT_EQ(directory.entries(),
+            (std::vector<std::string>{"out", "out/manifest.json", "out/model.mlir", "out/weights.safetensors"}));
   auto manifest = open(out);
   ASSERT_TRUE(manifest) << to_text(manifest.error());
   EXPECT_TRUE(*manifest == written->manifest);
@@ -179,12 +181,14 @@ struct WeightsTest : testing::Test {
 TEST_F(WeightsTest, strided_tensors_are_made_dense) {
   MemoryRecord record(counting_bytes(24));
   auto source = [&](std::vector<int64_t> sizes, std::vector<int64_t> strides, int64_t offset) {
-    return std::vector<WeightSource>{{{"t"}, DType::UInt8, std::move(sizes), std::move(strides), offset, record.record}};
+    return std::vector<WeightSource>{
+        {{"t"}, DType::UInt8, std::move(sizes), std::move(strides), offset, record.record}};
   };
   EXPECT_EQ(written(source({2, 3}, {1, 2}, 0), "t"), std::string("\0\2\4\1\3\5", 6)) << "transposed";
   EXPECT_EQ(written(source({3}, {4}, 1), "t"), "\1\5\x09") << "a column";
   EXPECT_EQ(written(source({4}, {0}, 2), "t"), "\2\2\2\2") << "expanded";
-  EXPECT_EQ(written(source({2, 1, 3}, {3, 77, 1}, 6), "t"), "\6\7\x08\x09\x0a\x0b") << "a stride of a dimension of size 1 says nothing";
+  EXPECT_EQ(written(source({2, 1, 3}, {3, 77, 1}, 6), "t"), "\6\7\x08\x09\x0a\x0b")
+      << "a stride of a dimension of size 1 says nothing";
   EXPECT_EQ(written(source({2, 2, 2}, {2, 8, 1}, 0), "t"), std::string("\0\1\x8\x9\2\3\xa\xb", 8));
   EXPECT_EQ(written(source({0, 3}, {3, 1}, 24), "t"), "");
 }
@@ -240,13 +244,15 @@ TEST_F(WeightsTest, a_record_in_a_file_is_copied_and_checked) {
   EXPECT_EQ(written({{{"part"}, DType::UInt8, {2'000'000}, {1}, 5, record}}, "part"), bytes.substr(9, 2'000'000));
   record.crc ^= 1;
   WeightSource part{{"part"}, DType::UInt8, {2}, {1}, 5, record};
-  EXPECT_FALSE(write_weights(path, std::vector{part}, archive::Strict::Yes)) << "the whole record is checked for a part of it";
+  EXPECT_FALSE(write_weights(path, std::vector{part}, archive::Strict::Yes))
+      << "the whole record is checked for a part of it";
 }
 
 TEST_F(WeightsTest, a_tensor_outside_its_record_is_refused) {
   MemoryRecord record(counting_bytes(8));
   auto refused = [&](std::vector<int64_t> sizes, std::vector<int64_t> strides, int64_t offset) {
-    std::vector<WeightSource> weights = {{{"t"}, DType::UInt8, std::move(sizes), std::move(strides), offset, record.record}};
+    std::vector<WeightSource> weights = {
+        {{"t"}, DType::UInt8, std::move(sizes), std::move(strides), offset, record.record}};
     return !write_weights(path, weights, archive::Strict::No).ok();
   };
   EXPECT_TRUE(refused({9}, {1}, 0));
@@ -272,7 +278,8 @@ TEST_F(WeightsTest, expanded_tensors_do_not_fill_the_disk) {
 TEST(Signature, types_are_read_past_attributes_and_locations) {
   auto signature = read_signature(
       "module @main attributes {a = \"x\"} {\n  func.func private @helper(%a: tensor<f32>) -> tensor<f32>\n"
-      "  func.func public @main(%arg0: tensor<8x3xcomplex<f32>> {mhlo.sharding = \"{devices=[2,1]}\"} loc(\"p(\"), %arg1: tensor<ui8>)"
+      "  func.func public @main(%arg0: tensor<8x3xcomplex<f32>> {mhlo.sharding = \"{devices=[2,1]}\"} loc(\"p(\"), "
+      "%arg1: tensor<ui8>)"
       " -> tensor<0x2xi1> {\n",
       "model.mlir");
   ASSERT_TRUE(signature) << to_text(signature.error());

@@ -33,7 +33,8 @@ inline std::string counting_bytes(size_t count) {
 
 // main(x f32[2,3], w f32[3,4], n i64[]) -> (f32[2,4], i64[]); n is written.
 inline Bundle small_bundle(const MemoryRecord& w, const MemoryRecord& n) {
-  TensorType x{DType::Float32, {2, 3}}, y{DType::Float32, {2, 4}}, weight{DType::Float32, {3, 4}}, count{DType::Int64, {}};
+  TensorType x{DType::Float32, {2, 3}}, y{DType::Float32, {2, 4}}, weight{DType::Float32, {3, 4}},
+      count{DType::Int64, {}};
   Program program;
   program.file = "model.mlir";
   program.dims = {{"s77", 2}};
@@ -50,7 +51,8 @@ inline Bundle small_bundle(const MemoryRecord& w, const MemoryRecord& n) {
   bundle.manifest.programs = {program};
   bundle.programs = {
       "module @main {\n  func.func public @main(%arg0: tensor<2x3xf32> loc(\"x)\"), %arg1: tensor<3x4xf32>, "
-      "%arg2: tensor<i64> {tf.aliasing_output = 1 : i32}) -> (tensor<2x4xf32> {jax.result_info = \"}\"}, tensor<i64>) {\n  }\n}\n"};
+      "%arg2: tensor<i64> {tf.aliasing_output = 1 : i32}) -> (tensor<2x4xf32> {jax.result_info = \"}\"}, tensor<i64>) "
+      "{\n  }\n}\n"};
   bundle.weights = {{{"layer.weight", "tied.weight"}, DType::Float32, {3, 4}, {4, 1}, 0, w.record},
                     {{"count"}, DType::Int64, {}, {}, 0, n.record}};
   return bundle;

@@ -42,9 +42,16 @@ TEST(Manifest, what_is_written_is_read_back) {
 }
 
 TEST(Manifest, constants_keep_type_and_value) {
-  NamedConstants constants = {{"a", {}}, {"b", true}, {"c", int64_t{-5}}, {"d", 5.0}, {"e", std::numeric_limits<double>::infinity()},
-                              {"f", std::string("inf")}, {"g", std::string("text")}, {"h", std::complex<double>(1, -0.5)},
-                              {"i", Repr{"torch.float32"}}, {"j", std::numeric_limits<int64_t>::min()}};
+  NamedConstants constants = {{"a", {}},
+                              {"b", true},
+                              {"c", int64_t{-5}},
+                              {"d", 5.0},
+                              {"e", std::numeric_limits<double>::infinity()},
+                              {"f", std::string("inf")},
+                              {"g", std::string("text")},
+                              {"h", std::complex<double>(1, -0.5)},
+                              {"i", Repr{"torch.float32"}},
+                              {"j", std::numeric_limits<int64_t>::min()}};
   std::string json = to_json(constants);
   EXPECT_NE(json.find(R"("d": 5.0, "e": "inf", "f": {"str": "inf"})"), std::string::npos) << json;
   auto read = read_constants(json, "x");
@@ -104,7 +111,9 @@ TEST(Manifest, a_tree_nested_too_deep_is_refused) {
     close += "]}";
   }
   std::string good = to_json(small_manifest());
-  EXPECT_NE(problem_of(replaced(good, "\"output_tree\": null", "\"output_tree\": " + open + "null" + close)).find("nested more than"), std::string::npos);
+  EXPECT_NE(problem_of(replaced(good, "\"output_tree\": null", "\"output_tree\": " + open + "null" + close))
+                .find("nested more than"),
+            std::string::npos);
 }
 
 }  // namespace

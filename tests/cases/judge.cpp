@@ -1,9 +1,11 @@
-// Runs recorded cases (tools/corpus/README.md) through `torchlift run-cases` and compares the answers with what PyTorch gave.
+// Runs recorded cases (tools/corpus/README.md) through `torchlift run-cases` and compares the answers with what PyTorch
+// gave.
 //
 //   judge TORCHLIFT FOLDER SCRATCH [--known FILE] [--jobs N]
 //
-// --known: cases that are refused today, one a line: `NAME  KIND  why`. Each must be refused with that kind of diagnostic; one
-// that passes, or fails in another way, is a failure, as is a name that is not there. Ends with counts; 0 if all is as said.
+// --known: cases that are refused today, one a line: `NAME  KIND  why`. Each must be refused with that kind of
+// diagnostic; one that passes, or fails in another way, is a failure, as is a name that is not there. Ends with counts;
+// 0 if all is as said.
 #include <spawn.h>
 #include <sys/wait.h>
 
@@ -162,7 +164,8 @@ int judge(const std::string& tool, const fs::path& folder, const fs::path& scrat
     list << '\n';
   }
   list.close();
-  int code = run({tool, "run-cases", (scratch / "list.tsv").string(), "-o", (scratch / "out").string(), "--jobs", jobs});
+  int code =
+      run({tool, "run-cases", (scratch / "list.tsv").string(), "-o", (scratch / "out").string(), "--jobs", jobs});
   std::map<std::string, Status> answered = read_status(scratch / "out" / "status.jsonl");
 
   size_t passed = 0, refused = 0, failed = 0;
@@ -196,7 +199,8 @@ int judge(const std::string& tool, const fs::path& folder, const fs::path& scrat
   for (const auto& [name, gap] : known)
     if (!gap.used) fail(name, "    is listed as refused, but there is no such case");
   if (total == 0) fail(folder.string(), "    holds no case");
-  std::cout << total << " cases: " << passed << " equal PyTorch, " << refused << " refused as listed, " << failed << " failed\n";
+  std::cout << total << " cases: " << passed << " equal PyTorch, " << refused << " refused as listed, " << failed
+            << " failed\n";
   return failed > 0 || code < 0 ? 1 : 0;
 }
 

@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "archive/safetensors.hpp"
+#include "base/kinds.hpp"
 #include "bundle/read.hpp"
 #include "cli/case_file.hpp"
 #include "cli/command.hpp"
@@ -15,7 +16,9 @@ namespace {
 
 using test::TemporaryDirectory;
 
-std::string fixture(const std::string& name) { return std::string(TORCHLIFT_SOURCE_DIR) + "/tests/data/fixtures/" + name; }
+std::string fixture(const std::string& name) {
+  return std::string(TORCHLIFT_SOURCE_DIR) + "/tests/data/fixtures/" + name;
+}
 
 // Runs the program; standard output and error go to `output`.
 int call(const std::string& arguments, std::string* output = nullptr, const std::string& before = "") {
@@ -62,7 +65,8 @@ TEST_F(Cli, every_command_has_help_with_an_example) {
 TEST_F(Cli, json_is_one_object_with_status_and_diagnostics) {
   std::string text;
   EXPECT_EQ(call("--json inspect /no/such/file", &text), 1);
-  EXPECT_EQ(text.find("{\"status\": \"refused\", \"result\": null, \"diagnostics\": [{\"kind\": \"cannot-open\""), 0u) << text;
+  EXPECT_EQ(text.find("{\"status\": \"refused\", \"result\": null, \"diagnostics\": [{\"kind\": \"cannot-open\""), 0u)
+      << text;
   EXPECT_EQ(call("inspect --json '" + fixture("mlp_dynamic.pt2") + "'", &text), 0);
   EXPECT_EQ(text.find("{\"status\": \"ok\", \"result\": {"), 0u) << text;
 }
@@ -72,7 +76,10 @@ TEST_F(Cli, imports_on_different_days_folders_and_locales_give_the_same_bytes) {
   for (const char* name : {"mlp_dynamic.pt2", "pytree_io.pt2", "weights_layout.pt2", "mutation.pt2", "lstm.pt2"}) {
     std::string arguments = "import '" + fixture(name) + "' -o ";
     ASSERT_EQ(call(arguments + "'" + out + "'"), 0) << name;
-    ASSERT_EQ(call(arguments + "again", nullptr, "cd '" + directory.file("elsewhere") + "' && TZ=Asia/Tokyo LC_ALL=de_DE.UTF-8"), 0) << name;
+    ASSERT_EQ(call(arguments + "again", nullptr,
+                   "cd '" + directory.file("elsewhere") + "' && TZ=Asia/Tokyo LC_ALL=de_DE.UTF-8"),
+              0)
+        << name;
     for (const char* file : {"/manifest.json", "/model.mlir", "/weights.safetensors"})
       EXPECT_EQ(test::read_text(out + file), test::read_text(directory.file("elsewhere/again") + file)) << name << file;
   }
@@ -82,7 +89,8 @@ TEST_F(Cli, several_sizes_make_several_programs_over_one_weights_file) {
   auto options = import_of("mlp_dynamic.pt2", out);
   options.lift.dims = {"x.0=2,8"};
   ASSERT_TRUE(run_import(options));
-  EXPECT_EQ(directory.entries(), (std::vector<std::string>{"out", "out/manifest.json", "out/model.b2.mlir", "out/model.b8.mlir", "out/weights.safetensors"}));
+  EXPECT_EQ(directory.entries(), (std::vector<std::string>{"out", "out/manifest.json", "out/model.b2.mlir",
+                                                           "out/model.b8.mlir", "out/weights.safetensors"}));
   auto manifest = bundle::open(out);
   ASSERT_TRUE(manifest) << to_text(manifest.error());
   for (auto& program : manifest->programs) {

@@ -14,21 +14,25 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Not reachable in a test: a failing disk, a machine without memory, our own mistakes, answers of foreign plugins. The last two
-// stand in status lines alone, where tests/run looks for their status.
-constexpr std::array kNotTested = {"CannotRead", "OutOfMemory", "Internal", "PluginVersion", "WorkerDied", "CaseTimeout"};
+// Not reachable in a test: a failing disk, a machine without memory, our own mistakes, answers of foreign plugins. The
+// last two stand in status lines alone, where tests/run looks for their status.
+constexpr std::array kNotTested = {"CannotRead",    "OutOfMemory", "Internal",
+                                   "PluginVersion", "WorkerDied",  "CaseTimeout"};
 
 std::string all_tests() {
   std::string out;
   for (auto& entry : fs::recursive_directory_iterator(std::string(TORCHLIFT_SOURCE_DIR) + "/tests")) {
     auto ending = entry.path().extension();
     if (entry.path().filename() == "coverage_test.cpp") continue;
-    if (ending == ".cpp" || ending == ".hpp" || ending == ".ops" || ending == ".known") out += test::read_text(entry.path().string());
+    if (ending == ".cpp" || ending == ".hpp" || ending == ".ops" || ending == ".known")
+      out += test::read_text(entry.path().string());
   }
   return out;
 }
 
-bool is_word(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-'; }
+bool is_word(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-';
+}
 
 bool mentions(const std::string& text, std::string_view word) {
   for (size_t at = text.find(word); at != std::string::npos; at = text.find(word, at + 1)) {
@@ -54,7 +58,9 @@ TEST(Kinds, ids_differ_and_are_lower_case) {
   for (size_t i = 0; i < kind_count(); ++i) {
     auto& kind = info(static_cast<Kind>(i));
     EXPECT_TRUE(seen.insert(kind.id).second) << kind.id;
-    EXPECT_TRUE(std::all_of(kind.id.begin(), kind.id.end(), [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-'; })) << kind.id;
+    EXPECT_TRUE(std::all_of(kind.id.begin(), kind.id.end(), [](char c) {
+      return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-';
+    })) << kind.id;
     EXPECT_FALSE(kind.message.empty());
     EXPECT_FALSE(kind.message.ends_with('.')) << kind.id;
   }

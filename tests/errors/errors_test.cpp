@@ -8,6 +8,7 @@
 #include "archive/npy.hpp"
 #include "archive/safetensors.hpp"
 #include "archive/zip_builder.hpp"
+#include "base/kinds.hpp"
 #include "cli/command.hpp"
 #include "support/temporary_directory.hpp"
 
@@ -17,9 +18,12 @@ namespace {
 using archive::ZipEntry;
 using test::TemporaryDirectory;
 
-std::string fixture(const std::string& name) { return std::string(TORCHLIFT_SOURCE_DIR) + "/tests/data/fixtures/" + name; }
+std::string fixture(const std::string& name) {
+  return std::string(TORCHLIFT_SOURCE_DIR) + "/tests/data/fixtures/" + name;
+}
 
-// The members of the archive that most tests are made from: 4 linear and normalisation weights, batch size s77 from 2 to 64.
+// The members of the archive that most tests are made from: 4 linear and normalisation weights, batch size s77 from 2
+// to 64.
 std::vector<ZipEntry> members() {
   auto file = archive::Archive::open(fixture("mlp_dynamic.pt2"));
   EXPECT_TRUE(file) << to_text(file.error());
@@ -62,7 +66,9 @@ std::string replaced(const std::string& ending, const std::string& from, const s
   });
 }
 
-std::string in_program(const std::string& from, const std::string& to) { return replaced("models/model.json", from, to); }
+std::string in_program(const std::string& from, const std::string& to) {
+  return replaced("models/model.json", from, to);
+}
 
 std::string kinds_of(const std::vector<Diagnostic>& diagnostics) {
   std::string out;
@@ -91,7 +97,8 @@ struct Errors : testing::Test {
     auto before = directory.entries();
     auto result = cli::run_import(options);
     ASSERT_FALSE(result) << what;
-    EXPECT_TRUE(has(result.errors(), kind)) << what << ": " << kinds_of(result.errors()) << "\n" << to_text(result.error());
+    EXPECT_TRUE(has(result.errors(), kind)) << what << ": " << kinds_of(result.errors()) << "\n"
+                                            << to_text(result.error());
     EXPECT_EQ(cli::exit_code(result.errors()), cli::ExitCode::Refused) << what;
     EXPECT_EQ(directory.entries(), before) << what;
     for (auto& error : result.errors()) EXPECT_FALSE(error.message().empty());
@@ -136,25 +143,42 @@ TEST_F(Errors, damaged_archives_name_what_is_wrong) {
   };
   const std::vector<Row> rows = {
       {"no weight record", without("weights/weight_0"), Kind::MemberMissing},
-      {"checksum of metadata", changed([](auto& all) { member(all, "models/model.json").local_crc = member(all, "models/model.json").central_crc = 7; }),
+      {"checksum of metadata", changed([](auto& all) {
+         member(all, "models/model.json").local_crc = member(all, "models/model.json").central_crc = 7;
+       }),
        Kind::MemberCrc},
-      {"headers disagree", changed([](auto& all) { member(all, "weight_0").local_name = "mlp_dynamic/data/weights/weight_1"; }), Kind::ZipHeaders},
+      {"headers disagree",
+       changed([](auto& all) { member(all, "weight_0").local_name = "mlp_dynamic/data/weights/weight_1"; }),
+       Kind::ZipHeaders},
       {"member twice", changed([](auto& all) { all.push_back(all.front()); }), Kind::ZipDuplicate},
-      {"compression", changed([](auto& all) { member(all, "weight_0").local_method = member(all, "weight_0").central_method = 93; }), Kind::ZipMethod},
+      {"compression",
+       changed([](auto& all) { member(all, "weight_0").local_method = member(all, "weight_0").central_method = 93; }),
+       Kind::ZipMethod},
       {"big-endian", replaced("byteorder", "little", "big"), Kind::BigEndian},
       {"archive version", replaced("archive_version", "0", "7"), Kind::ArchiveVersion},
       {"schema major", in_program("\"major\": 8", "\"major\": 99"), Kind::ProgramVersion},
-      {"cut program", changed([](auto& all) { auto& text = member(all, "models/model.json").data; text.resize(text.size() / 2); }), Kind::JsonSyntax},
+      {"cut program", changed([](auto& all) {
+         auto& text = member(all, "models/model.json").data;
+         text.resize(text.size() / 2);
+       }),
+       Kind::JsonSyntax},
       {"union tag", in_program("\"as_tensor\"", "\"as_tensr\""), Kind::ProgramTag},
       {"no graph", in_program("\"graph\":", "\"grapf\":"), Kind::ProgramFieldMissing},
       {"short weight", changed([](auto& all) { member(all, "weight_0").data.resize(100); }), Kind::TensorBounds},
       {"stripped weight", changed([](auto& all) { member(all, "weight_0").data.clear(); }), Kind::WeightsNotSaved},
-      {"unknown operator", in_program("torch.ops.aten.relu.default", "torch.ops.mine.relu.default"), Kind::UnknownOperator},
-      {"unsupported operator", in_program("torch.ops.aten.relu.default", "torch.ops.aten.to_mkldnn.default"), Kind::UnsupportedOperator},
-      {"nodes behind it", in_program("torch.ops.aten.relu.default", "torch.ops.aten.to_mkldnn.default"), Kind::HiddenNodes},
-      {"argument left out", in_program("torch.ops.aten.relu.default", "torch.ops.aten.clamp_min.default"), Kind::ArgumentMissing},
-      {"argument of another operator", in_program("torch.ops.aten.relu.default", "torch.ops.aten.dropout.default"), Kind::ArgumentUnknown},
-      {"argument type", in_program("{\"name\": \"dim\", \"arg\": {\"as_int\": -1}", "{\"name\": \"dim\", \"arg\": {\"as_string\": \"rows\"}"),
+      {"unknown operator", in_program("torch.ops.aten.relu.default", "torch.ops.mine.relu.default"),
+       Kind::UnknownOperator},
+      {"unsupported operator", in_program("torch.ops.aten.relu.default", "torch.ops.aten.to_mkldnn.default"),
+       Kind::UnsupportedOperator},
+      {"nodes behind it", in_program("torch.ops.aten.relu.default", "torch.ops.aten.to_mkldnn.default"),
+       Kind::HiddenNodes},
+      {"argument left out", in_program("torch.ops.aten.relu.default", "torch.ops.aten.clamp_min.default"),
+       Kind::ArgumentMissing},
+      {"argument of another operator", in_program("torch.ops.aten.relu.default", "torch.ops.aten.dropout.default"),
+       Kind::ArgumentUnknown},
+      {"argument type",
+       in_program("{\"name\": \"dim\", \"arg\": {\"as_int\": -1}",
+                  "{\"name\": \"dim\", \"arg\": {\"as_string\": \"rows\"}"),
        Kind::ArgumentType},
       {"declared dtype", in_program("\"relu\": {\"dtype\": 7", "\"relu\": {\"dtype\": 8"), Kind::TypeDiffers},
   };
@@ -186,7 +210,8 @@ TEST_F(Errors, a_size_that_no_example_gives_is_asked_for) {
   auto bytes = changed([](auto& all) {
     std::string& text = member(all, "models/model.json").data;
     const std::string hint = "\"hint\": {\"as_int\": 3}";
-    for (size_t at = text.find(hint); at != std::string::npos; at = text.find(hint)) text.replace(at, hint.size(), "\"hint\": null");
+    for (size_t at = text.find(hint); at != std::string::npos; at = text.find(hint))
+      text.replace(at, hint.size(), "\"hint\": null");
   });
   auto options = import_of(bytes);
   expect_refused("no hint", Kind::UnboundSymbol, options);
@@ -216,10 +241,11 @@ TEST_F(Errors, sizes_that_cannot_be_are_refused) {
     Kind kind;
   };
   const std::vector<Row> rows = {
-      {{"x.0=65"}, Kind::DimRange},         {{"s77=1"}, Kind::DimRange},   {{"x.1=9"}, Kind::DimConflict},
-      {{"x.0=4", "s77=5"}, Kind::DimConflict}, {{"y.0=4"}, Kind::UnknownDim}, {{"x.0"}, Kind::DimOption},
-      {{"x.0="}, Kind::DimOption},          {{"x.0=4x"}, Kind::DimOption}, {{"x.0=4,,5"}, Kind::DimOption},
-      {{"x.0=4,5", "s77=4,5"}, Kind::DimOption},
+      {{"x.0=65"}, Kind::DimRange},    {{"s77=1"}, Kind::DimRange},
+      {{"x.1=9"}, Kind::DimConflict},  {{"x.0=4", "s77=5"}, Kind::DimConflict},
+      {{"y.0=4"}, Kind::UnknownDim},   {{"x.0"}, Kind::DimOption},
+      {{"x.0="}, Kind::DimOption},     {{"x.0=4x"}, Kind::DimOption},
+      {{"x.0=4,,5"}, Kind::DimOption}, {{"x.0=4,5", "s77=4,5"}, Kind::DimOption},
   };
   for (auto& row : rows) {
     cli::ImportOptions options;
@@ -256,14 +282,16 @@ struct RunErrors : Errors {
     EXPECT_TRUE(archive::write_safetensors(directory.file(name), {{entry, bytes_of(bytes)}}, {}));
     return directory.file(name);
   }
-  void expect_run_refused(const std::string& what, Kind kind, const std::string& model, const std::vector<std::string>& inputs) {
+  void expect_run_refused(const std::string& what, Kind kind, const std::string& model,
+                          const std::vector<std::string>& inputs) {
     cli::RunOptions options;
     options.model = model;
     options.inputs = inputs;
     options.plugin = "/nowhere/plugin.so";  // not reached
     auto result = cli::run_run(options);
     ASSERT_FALSE(result) << what;
-    EXPECT_TRUE(has(result.errors(), kind)) << what << ": " << kinds_of(result.errors()) << "\n" << to_text(result.error());
+    EXPECT_TRUE(has(result.errors(), kind)) << what << ": " << kinds_of(result.errors()) << "\n"
+                                            << to_text(result.error());
   }
   std::string bundle() {
     cli::ImportOptions options;

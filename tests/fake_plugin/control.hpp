@@ -17,7 +17,8 @@ namespace torchlift::fake {
 enum class Thing : int32_t { Client = 0, Executable = 1, Buffer = 2, Event = 3, Error = 4 };
 inline constexpr int32_t kThings = 5;
 
-// In the environment variable TORCHLIFT_FAKE_PLUGIN, "fail SLOT NTH CODE" does the same as `fail`, for worker processes.
+// In the environment variable TORCHLIFT_FAKE_PLUGIN, "fail SLOT NTH CODE" does the same as `fail`, for worker
+// processes.
 struct Control {
   void (*reset)();  // forgets faults, counts and violations; nothing may be alive
   // The nth call from now (1: the next) of a function answers an error of this code.
@@ -31,8 +32,8 @@ struct Control {
   void (*end_table_at)(pjrt::abi::Slot slot);  // an older plugin's table; reset makes it whole
   int64_t (*live)(Thing thing);
   int64_t (*calls)(pjrt::abi::Slot slot);
-  int64_t (*borrowed)();         // buffers ever made that use the caller's memory in place
-  const char* (*violations)();   // what callers did wrong, a line each; empty if nothing
+  int64_t (*borrowed)();        // buffers ever made that use the caller's memory in place
+  const char* (*violations)();  // what callers did wrong, a line each; empty if nothing
 };
 
 }  // namespace torchlift::fake

@@ -1,5 +1,5 @@
-// A small PJRT plugin for tests: it checks how it is called, counts what is alive, fails or waits when it is told to, and
-// runs programs of a language of its own (control.hpp). Two devices; executions happen later, on a thread.
+// A small PJRT plugin for tests: it checks how it is called, counts what is alive, fails or waits when it is told to,
+// and runs programs of a language of its own (control.hpp). Two devices; executions happen later, on a thread.
 #include <algorithm>
 #include <numeric>
 #include <sstream>
@@ -16,7 +16,7 @@ constexpr std::string_view kPlatform = "fake";
 constexpr std::string_view kPlatformVersion = "fake 1";
 constexpr std::string_view kDeviceKind = "fake device";
 constexpr size_t kZeroCopyAlignment = 64;
-constexpr std::array<size_t, 30> kElementBytes = {0, 1, 1, 2, 4, 8, 1, 2, 4, 8, 2, 4, 8, 2, 8,
+constexpr std::array<size_t, 30> kElementBytes = {0,  1, 1, 2, 4, 8, 1, 2, 4, 8, 2, 4, 8, 2, 8,
                                                   16, 1, 1, 1, 1, 1, 1, 1, 0, 1, 1, 1, 1, 1, 1};
 
 abi::Error* error(int32_t code, std::string message) {
@@ -234,7 +234,8 @@ abi::Error* loaded_destroy(abi::LoadedExecutableDestroy& args) {
 }
 
 abi::Error* get_executable(abi::LoadedExecutableGetExecutable& args) {
-  if (!state().check_alive(Thing::Executable, args.loaded_executable, Slot::LoadedExecutableGetExecutable)) return dead();
+  if (!state().check_alive(Thing::Executable, args.loaded_executable, Slot::LoadedExecutableGetExecutable))
+    return dead();
   auto* out = new abi::Executable;
   out->results = args.loaded_executable->results;
   for (const abi::FakeResult& result : out->results) {

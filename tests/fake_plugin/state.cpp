@@ -18,7 +18,8 @@ void read_environment(State& it) {
   size_t slot = 0;
   int64_t nth = 0;
   int32_t code = 0;
-  if (words >> verb >> slot >> nth >> code && verb == "fail" && slot < kSlots) it.fail(static_cast<Slot>(slot), nth, code);
+  if (words >> verb >> slot >> nth >> code && verb == "fail" && slot < kSlots)
+    it.fail(static_cast<Slot>(slot), nth, code);
 }
 
 }  // namespace
@@ -69,8 +70,8 @@ bool State::check_alive(Thing thing, const void* object, Slot slot) {
   std::lock_guard lock(mutex_);
   auto index = static_cast<size_t>(thing);
   if (alive_[index].count(object) > 0) return true;
-  violations_ += std::string("slot ") + std::to_string(static_cast<size_t>(slot)) + " was given a " + kThingNames[index] +
-                 " that is not alive\n";
+  violations_ += std::string("slot ") + std::to_string(static_cast<size_t>(slot)) + " was given a " +
+                 kThingNames[index] + " that is not alive\n";
   return false;
 }
 

@@ -1,6 +1,7 @@
 // Programs that are not as the format says: one clear diagnostic each.
 #include <gtest/gtest.h>
 
+#include "base/kinds.hpp"
 #include "frontend/small_archive.hpp"
 
 namespace torchlift::frontend {

@@ -1,5 +1,5 @@
-// Storage and view chain: what a write through a view does to its base, as the shape of the program. Values are compared on
-// a device by the recorded cases.
+// Storage and view chain: what a write through a view does to its base, as the shape of the program. Values are
+// compared on a device by the recorded cases.
 #include <gtest/gtest.h>
 
 #include "lower/lower.hpp"

@@ -13,18 +13,18 @@ namespace torchlift::pjrt {
 namespace {
 
 #define SAME_SIZE(ours, theirs) EXPECT_EQ(abi::kStructSize<abi::ours>, size_t{theirs##_STRUCT_SIZE}) << #theirs
-#define SAME_PLACE(ours, field, theirs, their_field)                                                                \
-  EXPECT_EQ(offsetof(abi::ours, field), offsetof(theirs, their_field)) << #theirs "." #their_field;                 \
+#define SAME_PLACE(ours, field, theirs, their_field)                                                \
+  EXPECT_EQ(offsetof(abi::ours, field), offsetof(theirs, their_field)) << #theirs "." #their_field; \
   EXPECT_EQ(sizeof(abi::ours::field), sizeof(theirs::their_field)) << #theirs "." #their_field
 #define SAME(ours, theirs, field) SAME_PLACE(ours, field, theirs, field)
 // The two fields that every structure begins with, and the size.
-#define SAME_STRUCT(ours, theirs)              \
-  SAME_SIZE(ours, theirs);                     \
-  SAME(ours, theirs, struct_size);             \
+#define SAME_STRUCT(ours, theirs)  \
+  SAME_SIZE(ours, theirs);         \
+  SAME(ours, theirs, struct_size); \
   SAME_PLACE(ours, extensions, theirs, extension_start)
 
 TEST(Abi, functions_lie_where_the_public_table_has_them) {
-#define SAME_FUNCTION(slot, name)                                                 \
+#define SAME_FUNCTION(slot, name)                                                \
   EXPECT_EQ(abi::offset_of(abi::Slot::slot), offsetof(PJRT_Api, name)) << #name; \
   EXPECT_EQ(function_name(abi::Slot::slot), #name)
   SAME_FUNCTION(ErrorDestroy, PJRT_Error_Destroy);
@@ -270,14 +270,22 @@ TEST(Abi, numbers_equal_the_public_header) {
     DType dtype;
     int number;
   };
-  for (Row row : {Row{DType::Bool, PJRT_Buffer_Type_PRED}, Row{DType::Int8, PJRT_Buffer_Type_S8},
-                  Row{DType::Int16, PJRT_Buffer_Type_S16}, Row{DType::Int32, PJRT_Buffer_Type_S32},
-                  Row{DType::Int64, PJRT_Buffer_Type_S64}, Row{DType::UInt8, PJRT_Buffer_Type_U8},
-                  Row{DType::UInt16, PJRT_Buffer_Type_U16}, Row{DType::UInt32, PJRT_Buffer_Type_U32},
-                  Row{DType::UInt64, PJRT_Buffer_Type_U64}, Row{DType::Float16, PJRT_Buffer_Type_F16},
-                  Row{DType::Float32, PJRT_Buffer_Type_F32}, Row{DType::Float64, PJRT_Buffer_Type_F64},
-                  Row{DType::BFloat16, PJRT_Buffer_Type_BF16}, Row{DType::Complex64, PJRT_Buffer_Type_C64},
-                  Row{DType::Complex128, PJRT_Buffer_Type_C128}, Row{DType::Float8E5M2, PJRT_Buffer_Type_F8E5M2},
+  for (Row row : {Row{DType::Bool, PJRT_Buffer_Type_PRED},
+                  Row{DType::Int8, PJRT_Buffer_Type_S8},
+                  Row{DType::Int16, PJRT_Buffer_Type_S16},
+                  Row{DType::Int32, PJRT_Buffer_Type_S32},
+                  Row{DType::Int64, PJRT_Buffer_Type_S64},
+                  Row{DType::UInt8, PJRT_Buffer_Type_U8},
+                  Row{DType::UInt16, PJRT_Buffer_Type_U16},
+                  Row{DType::UInt32, PJRT_Buffer_Type_U32},
+                  Row{DType::UInt64, PJRT_Buffer_Type_U64},
+                  Row{DType::Float16, PJRT_Buffer_Type_F16},
+                  Row{DType::Float32, PJRT_Buffer_Type_F32},
+                  Row{DType::Float64, PJRT_Buffer_Type_F64},
+                  Row{DType::BFloat16, PJRT_Buffer_Type_BF16},
+                  Row{DType::Complex64, PJRT_Buffer_Type_C64},
+                  Row{DType::Complex128, PJRT_Buffer_Type_C128},
+                  Row{DType::Float8E5M2, PJRT_Buffer_Type_F8E5M2},
                   Row{DType::Float8E4M3FN, PJRT_Buffer_Type_F8E4M3FN},
                   Row{DType::Float8E5M2FNUZ, PJRT_Buffer_Type_F8E5M2FNUZ},
                   Row{DType::Float8E4M3FNUZ, PJRT_Buffer_Type_F8E4M3FNUZ},
@@ -295,7 +303,8 @@ TEST(Abi, numbers_equal_the_public_header) {
 #else
 
 TEST(Abi, equals_the_public_header) {
-  GTEST_SKIP() << "the public header pjrt_c_api.h is not here, so the declaration was not compared: tools/setup --all-plugins";
+  GTEST_SKIP()
+      << "the public header pjrt_c_api.h is not here, so the declaration was not compared: tools/setup --all-plugins";
 }
 
 #endif

@@ -1,9 +1,11 @@
-// Lifetimes, faults and threads, on the fake plugin: what was made is destroyed once, whatever fails and in whatever order.
+// Lifetimes, faults and threads, on the fake plugin: what was made is destroyed once, whatever fails and in whatever
+// order.
 #include <gtest/gtest.h>
 
 #include <array>
 #include <thread>
 
+#include "base/kinds.hpp"
 #include "fake_plugin/fake.hpp"
 #include "pjrt/executable.hpp"
 
@@ -110,7 +112,8 @@ TEST_F(FakePlugin, an_error_keeps_the_plugins_own_words) {
   auto failed = Client::create(Plugin::load(fake::plugin_file()).value());
   ASSERT_FALSE(failed.ok());
   EXPECT_EQ(failed.error().place.file, fake::plugin_file());
-  EXPECT_NE(failed.error().message().find("PJRT_Client_Create answered code 9 (FAILED_PRECONDITION)"), std::string::npos);
+  EXPECT_NE(failed.error().message().find("PJRT_Client_Create answered code 9 (FAILED_PRECONDITION)"),
+            std::string::npos);
   EXPECT_NE(failed.error().message().find("and to say it on two lines"), std::string::npos);
 }
 

@@ -1,4 +1,5 @@
 #include "pjrt/find.hpp"
+#include "base/kinds.hpp"
 
 #include <gtest/gtest.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-// The CPU plugin that tools/setup fetches, for tests labelled `run`. Real plugins are built without sanitizers and are not
-// run under ours.
+// The CPU plugin that tools/setup fetches, for tests labelled `run`. Real plugins are built without sanitizers and are
+// not run under ours.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -1,5 +1,6 @@
 // What we rely on in XLA's CPU plugin: programs as text, numbers, memory in place, donation, errors passed on whole.
 #include "real_plugin.hpp"
+#include "base/kinds.hpp"
 
 #include <array>
 #include <cstring>
@@ -37,7 +38,8 @@ ByteView bytes_of_floats(const std::array<float, count>& values) {
 }
 
 template <size_t count>
-Buffer place(const std::array<float, count>& values, std::vector<int64_t> sizes, HostMemory memory = HostMemory::Copied) {
+Buffer place(const std::array<float, count>& values, std::vector<int64_t> sizes,
+             HostMemory memory = HostMemory::Copied) {
   const Client& client = real_client();
   HostView view{.dtype = DType::Float32, .sizes = sizes, .bytes = bytes_of_floats(values)};
   return Buffer::from_host(client, client.devices()[0], view, memory).value();
@@ -120,7 +122,8 @@ TEST_F(RealPlugin, a_kept_argument_survives_donation) {
 }
 
 TEST_F(RealPlugin, errors_of_the_compiler_are_passed_on_whole) {
-  auto failed = Executable::compile(real_client(), bytes_of("func.func @main() -> tensor<2xf32> { return %nothing : tensor<2xf32> }"));
+  auto failed = Executable::compile(real_client(),
+                                    bytes_of("func.func @main() -> tensor<2xf32> { return %nothing : tensor<2xf32> }"));
   ASSERT_FALSE(failed.ok());
   EXPECT_EQ(failed.error().kind, Kind::PluginError);
   EXPECT_NE(error_code(failed.error()), 0);

@@ -1,5 +1,6 @@
 // The supervisor and real worker processes (stub_worker.cpp): every case gets one status line, whatever workers do.
 #include "run/cases.hpp"
+#include "base/kinds.hpp"
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -52,7 +53,8 @@ class Cases : public testing::Test {
 bool has(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
 
 TEST_F(Cases, every_outcome_has_its_line_in_the_order_of_the_list) {
-  CasesSummary summary = run("ok\ta.safetensors\nrefuse\tx/b.safetensors\n\n# a comment\nerror\tc.safetensors\n").value();
+  CasesSummary summary =
+      run("ok\ta.safetensors\nrefuse\tx/b.safetensors\n\n# a comment\nerror\tc.safetensors\n").value();
   EXPECT_EQ(summary.ok, 1u);
   EXPECT_EQ(summary.refused, 1u);
   EXPECT_EQ(summary.error, 1u);
@@ -82,7 +84,8 @@ TEST_F(Cases, a_case_that_takes_too_long_costs_one_case) {
 }
 
 TEST_F(Cases, each_call_of_a_case_has_its_own_line) {
-  CasesSummary summary = run("ok\ta.step0.safetensors\ta.step1.safetensors\ndie1\tb.step0\tb.step1\tb.step2\nok\tc\n").value();
+  CasesSummary summary =
+      run("ok\ta.step0.safetensors\ta.step1.safetensors\ndie1\tb.step0\tb.step1\tb.step2\nok\tc\n").value();
   EXPECT_EQ(summary.ok, 4u);
   EXPECT_EQ(summary.error, 2u);
   EXPECT_FALSE(status_of("a.step1").empty());
@@ -138,7 +141,8 @@ TEST_F(Cases, a_wrong_list_is_refused_before_anything_starts) {
 }
 
 TEST(StatusLine, is_one_object_on_one_line) {
-  CaseOutcome outcome{.status = CaseStatus::Refused, .seconds = {.import = 0.5, .compile = 0, .run = 0}, .diagnostics = {"a\nb"}};
+  CaseOutcome outcome{
+      .status = CaseStatus::Refused, .seconds = {.import = 0.5, .compile = 0, .run = 0}, .diagnostics = {"a\nb"}};
   std::string line = status_line("x.y", outcome);
   EXPECT_EQ(line.find('\n'), std::string::npos);
   EXPECT_TRUE(has(line, "x.y") && has(line, "refused") && has(line, "0.5")) << line;

@@ -1,5 +1,6 @@
 // Whole sessions on the real CPU plugin.
 #include "pjrt/real_plugin.hpp"
+#include "base/kinds.hpp"
 
 #include <cstring>
 
@@ -34,7 +35,9 @@ bundle::Program signature() {
   return out;
 }
 
-HostTensor pair(const std::array<double, 2>& values) { return HostTensor::view(kPair, std::as_bytes(std::span(values))); }
+HostTensor pair(const std::array<double, 2>& values) {
+  return HostTensor::view(kPair, std::as_bytes(std::span(values)));
+}
 
 double first(const HostTensor& tensor) {
   double out = 0;

@@ -1,5 +1,6 @@
 // Sessions on the fake plugin: checks before anything reaches the device, weights in place, state handed on, faults.
 #include "run/session.hpp"
+#include "base/kinds.hpp"
 
 #include <gtest/gtest.h>
 
@@ -154,9 +155,14 @@ TEST_F(SessionTest, a_call_that_fails_on_the_device_says_that_the_state_is_lost)
 }
 
 TEST_F(SessionTest, every_call_of_the_plugin_may_fail_and_nothing_leaks) {
-  std::vector<Slot> functions = {Slot::ClientBufferFromHostBuffer, Slot::LoadedExecutableExecute, Slot::BufferToHostBuffer,
-                                 Slot::BufferReadyEvent, Slot::EventAwait, Slot::BufferDimensions,
-                                 Slot::ExecutableOutputElementTypes, Slot::BufferIsDeleted};
+  std::vector<Slot> functions = {Slot::ClientBufferFromHostBuffer,
+                                 Slot::LoadedExecutableExecute,
+                                 Slot::BufferToHostBuffer,
+                                 Slot::BufferReadyEvent,
+                                 Slot::EventAwait,
+                                 Slot::BufferDimensions,
+                                 Slot::ExecutableOutputElementTypes,
+                                 Slot::BufferIsDeleted};
   for (Slot function : functions) {
     for (int64_t nth = 1; nth <= 8; ++nth) {
       fake().fail(function, nth, 8);

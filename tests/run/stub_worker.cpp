@@ -41,7 +41,8 @@ void run_case(const run::Case& one, run::WorkerContext& context, const run::Repo
     if (one.program == "compile") report(step, compile(context));
     if (one.program == "refuse") report(step, outcome(run::CaseStatus::Refused, "not supported"));
     if (one.program == "error") report(step, outcome(run::CaseStatus::Error, "a defect"));
-    if (one.program == "ok" || one.program == "die1") report(step, outcome(run::CaseStatus::Ok, std::to_string(getpid())));
+    if (one.program == "ok" || one.program == "die1")
+      report(step, outcome(run::CaseStatus::Ok, std::to_string(getpid())));
   }
 }
 

@@ -1,4 +1,5 @@
 #include "torch/schema.hpp"
+#include "base/kinds.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,5 @@
 #include "torch/symbolic.hpp"
+#include "base/kinds.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,7 @@
 // The text form of a Program, and what the verifier says of broken ones.
 #include <gtest/gtest.h>
 
+#include "base/kinds.hpp"
 #include "torch/parse.hpp"
 #include "torch/print.hpp"
 #include "torch/verify.hpp"

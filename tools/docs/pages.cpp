@@ -32,16 +32,18 @@ std::string cell(std::string_view text) {
 
 void errors_page() {
   std::cout << "# Diagnostics\n\n"
-               "Every problem that torchlift reports is one of these. `{names}` are filled in with values; `--json` prints the same\n"
+               "Every problem that torchlift reports is one of these. `{names}` are filled in with values; `--json` "
+               "prints the same\n"
                "records with the values apart. Made from `src/base/diagnostics.def` by `make docs`; do not edit.\n\n"
-               "Exit codes: 0 ok, 1 the file or the request was refused, 2 the command line, 3 the numbers differ (`verify`),\n"
+               "Exit codes: 0 ok, 1 the file or the request was refused, 2 the command line, 3 the numbers differ "
+               "(`verify`),\n"
                "4 plugin or device, 70 a defect of torchlift.\n\n"
                "| id | severity | message | advice |\n|---|---|---|---|\n";
   static constexpr std::string_view kSeverities[] = {"note", "warning", "error"};
   for (size_t i = 0; i < kind_count(); ++i) {
     const KindInfo& kind = info(static_cast<Kind>(i));
-    std::cout << "| `" << kind.id << "` | " << kSeverities[static_cast<size_t>(kind.severity)] << " | " << cell(kind.message) << " | "
-              << cell(kind.advice) << " |\n";
+    std::cout << "| `" << kind.id << "` | " << kSeverities[static_cast<size_t>(kind.severity)] << " | "
+              << cell(kind.message) << " | " << cell(kind.advice) << " |\n";
   }
 }
 
@@ -77,9 +79,11 @@ void ops_page(const std::string& folder) {
     ++overloads;
   }
   std::cout << "# Operators\n\n"
-               "What has a lowering: " << aten::table().rows().size() << " rows serve " << overloads
+               "What has a lowering: "
+            << aten::table().rows().size() << " rows serve " << overloads
             << " overloads, in-place and `out=` forms included. An operator that\n"
-               "is not here is refused by name (`unsupported-operator`); a mode that has no lowering too (`unsupported-mode`). The last\n"
+               "is not here is refused by name (`unsupported-operator`); a mode that has no lowering too "
+               "(`unsupported-mode`). The last\n"
                "column counts the recorded lines of `tests/ops`, each run on the CPU plugin against PyTorch's values.\n"
                "Made from the operator table by `make docs`; do not edit.\n\n"
                "| row | serves | recorded lines |\n|---|---|---|\n";
@@ -89,8 +93,8 @@ void ops_page(const std::string& folder) {
     int count = 0;
     for (const std::string& name : names)
       if (auto it = lines.find(name); it != lines.end()) count += it->second;
-    std::cout << "| `" << key << "` | " << join(names, ", ", [](const std::string& n) { return "`" + n + "`"; }) << " | "
-              << (count > 0 ? std::to_string(count) : "") << " |\n";
+    std::cout << "| `" << key << "` | " << join(names, ", ", [](const std::string& n) { return "`" + n + "`"; })
+              << " | " << (count > 0 ? std::to_string(count) : "") << " |\n";
   }
 }
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/kinds.hpp"
+
 namespace torchlift::frontend {
 
 using torch::Operand;

@@ -3,6 +3,7 @@
 #include <charconv>
 #include <limits>
 
+#include "base/kinds.hpp"
 #include "base/text.hpp"
 
 namespace torchlift::frontend {

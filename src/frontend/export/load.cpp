@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/kinds.hpp"
 #include "base/text.hpp"
 #include "frontend/export/graph.hpp"
 #include "frontend/export/json.hpp"

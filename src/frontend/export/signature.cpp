@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/kinds.hpp"
 #include "torch/symbolic.hpp"
 
 namespace torchlift::frontend {

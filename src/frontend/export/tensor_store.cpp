@@ -1,4 +1,5 @@
 // The two forms of stored tensors: PayloadConfig (PyTorch 2.9 and newer) and torch.save files.
+#include "base/kinds.hpp"
 #include "base/text.hpp"
 #include "frontend/export/json.hpp"
 #include "frontend/export/values.hpp"

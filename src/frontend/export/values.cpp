@@ -2,6 +2,7 @@
 
 #include <array>
 
+#include "base/kinds.hpp"
 #include "base/text.hpp"
 
 namespace torchlift::frontend {

@@ -3,6 +3,7 @@
 #include <set>
 #include <tuple>
 
+#include "base/kinds.hpp"
 #include "base/text.hpp"
 
 namespace torchlift::frontend {
