@@ -29,7 +29,8 @@ Value steps(Lower& l, const Dim& count, int64_t step) {
 bool table_fits(Lower& l, double entries) {
   constexpr double kMostEntries = 1 << 24;
   if (entries >= 0 && entries <= kMostEntries) return true;
-  l.wrong("a table over these sizes would have more than " + std::to_string(static_cast<int64_t>(kMostEntries)) + " entries");
+  l.wrong("a table over these sizes would have more than " + std::to_string(static_cast<int64_t>(kMostEntries)) +
+          " entries");
   return false;
 }
 
@@ -93,7 +94,8 @@ Value windows_along(Lower& l, Value v, const WindowsAlong& w) {
   result[at(w.axis)] = w.size;
   result.insert(result.begin() + w.axis, w.count);
   // Windows that lie side by side are a reshape, windows of one element a slice.
-  if (w.dilation == 1 && w.size == Dim(w.stride) && w.count * w.size == shape[at(w.axis)]) return l.hlo.reshape(v, result);
+  if (w.dilation == 1 && w.size == Dim(w.stride) && w.count * w.size == shape[at(w.axis)])
+    return l.hlo.reshape(v, result);
   if (w.count == Dim(1) && w.dilation == 1) return l.hlo.reshape(slice_axis(l, v, w.axis, 0, w.size), result);
 
   int64_t rank = rank_of(l, v);
@@ -162,7 +164,9 @@ Value move_from_last(Lower& l, Value v, int64_t axis) {
 
 Value rounded(Lower& l, Value wide, DType narrow) {
   if (narrow == DType::BFloat16) return l.hlo.reduce_precision(wide, 8, 7);
-  return narrow == DType::Float16 ? l.hlo.reduce_precision(wide, 5, 10) : wide;
+  if (narrow != DType::Float16) return wide;
+  // Not reduce_precision, which loses what is subnormal in float16. The barrier keeps the conversions.
+  return l.hlo.convert(l.hlo.optimization_barrier({l.hlo.convert(wide, DType::Float16)})[0], DType::Float32);
 }
 
 Value sum_in_steps(Lower& l, Value wide, int64_t axis, DType narrow) {

@@ -1,5 +1,5 @@
-// Convolutions: torch.nn.functional's "Convolution functions". All are one StableHLO operation; it is a correlation, as in
-// PyTorch, and takes PyTorch's NCHW and OIHW as they are.
+// Convolutions: torch.nn.functional's "Convolution functions". All are one StableHLO operation; it is a correlation, as
+// in PyTorch, and takes PyTorch's NCHW and OIHW as they are.
 #include <array>
 
 #include "aten/axes.hpp"
@@ -25,7 +25,8 @@ template <typename T>
 bool spread(Lower& l, std::vector<T>& list, size_t spatial, std::string_view what) {
   if (list.size() == 1 && spatial > 1) list.assign(spatial, list.front());
   if (list.size() == spatial) return true;
-  l.wrong("expected " + std::to_string(spatial) + " entries of " + std::string(what) + ", got " + std::to_string(list.size()));
+  l.wrong("expected " + std::to_string(spatial) + " entries of " + std::string(what) + ", got " +
+          std::to_string(list.size()));
   return false;
 }
 
@@ -104,8 +105,8 @@ Value complex_convolution(Lower& l, Value input, Value weight, const stablehlo::
 
 // ---- transposed, in half precision
 
-// PyTorch's kernel multiplies into columns, one for each place of the kernel, and adds these up one after another; columns
-// and sums are rounded to the narrow dtype. Kernels of more places than this are left to the plain form.
+// PyTorch's kernel multiplies into columns, one for each place of the kernel, and adds these up one after another;
+// columns and sums are rounded to the narrow dtype. Kernels of more places than this are left to the plain form.
 constexpr int64_t kMostRoundedPlaces = 64;
 
 bool sums_are_rounded(Tensor input, Tensor weight, const Spec& spec) {
@@ -139,14 +140,14 @@ Value transposed_in_half(Lower& l, Tensor input, Tensor weight, const Spec& spec
   Ints interior(spatial + 3, 0);
   for (size_t i = 0; i < spatial; ++i) interior[i + 3] = spec.stride[i] - 1;
   Value sum;
-  int64_t places = l.pin(l.type(columns).dims.back());
+  int64_t places = l.pin(l.size(columns, last));
   for (int64_t n = 0; n < places; ++n) {
     Value term = drop_axis(l, slice_axis(l, columns, last, n, n + 1), last);
     Dims low(spatial + 3, Dim(0)), high(spatial + 3, Dim(0));
     for (size_t i = 0; i < spatial; ++i) {
       Dim spread = (input.shape()[i + 2] - Dim(1)) * Dim(spec.stride[i]) + Dim(1);
-      Dim whole = spread + Dim(spec.dilation[i]) * (weight.shape()[i + 2] - Dim(1)) - spec.padding_low[i] - spec.padding_high[i] +
-                  spec.output_padding[i];
+      Dim whole = spread + Dim(spec.dilation[i]) * (weight.shape()[i + 2] - Dim(1)) - spec.padding_low[i] -
+                  spec.padding_high[i] + spec.output_padding[i];
       low[i + 3] = Dim(spec.dilation[i] * place[i]) - spec.padding_low[i];
       high[i + 3] = whole - spread - low[i + 3];
     }
@@ -211,9 +212,11 @@ Tensor convolve(Lower& l, Tensor input, Tensor weight, Optional<Tensor> bias, co
 Tensor convolve_any(Lower& l, Tensor input, Tensor weight, Optional<Tensor> bias, Spec spec, size_t spatial) {
   if (input.is_poison() || weight.is_poison()) return {};
   auto rank = static_cast<int64_t>(spatial) + 2;
-  if (spatial == 0 || !l.expect_rank(weight, rank, rank, "weight") || !l.expect_rank(input, rank - 1, rank, "input")) return {};
+  if (spatial == 0 || !l.expect_rank(weight, rank, rank, "weight") || !l.expect_rank(input, rank - 1, rank, "input"))
+    return {};
   if (input.dtype() != weight.dtype() || is_bool(input.dtype()))
-    return l.wrong("expected an input and a weight of one numeric dtype, got " + describe(input) + " and " + describe(weight));
+    return l.wrong("expected an input and a weight of one numeric dtype, got " + describe(input) + " and " +
+                   describe(weight));
   if (!well_formed(l, spec, spatial)) return {};
   if (input.rank() == rank) return convolve(l, input, weight, bias, spec);
   Tensor batched = convolve(l, l.make(insert_axis(l, l.read(input), 0)), weight, bias, spec);
@@ -221,19 +224,25 @@ Tensor convolve_any(Lower& l, Tensor input, Tensor weight, Optional<Tensor> bias
 }
 
 Spec plain(Lower& l, const Dims& stride, Dims padding, const Dims& dilation, const Dim& groups) {
-  return {.stride = l.pin(stride), .padding_low = padding, .padding_high = padding, .dilation = l.pin(dilation),
-          .output_padding = {}, .transposed = false, .groups = l.pin(groups)};
+  return {.stride = l.pin(stride),
+          .padding_low = padding,
+          .padding_high = padding,
+          .dilation = l.pin(dilation),
+          .output_padding = {},
+          .transposed = false,
+          .groups = l.pin(groups)};
 }
 
 template <size_t kSpatial>
-Tensor conv(Lower& l, Tensor input, Tensor weight, Optional<Tensor> bias, Dims stride, Dims padding, Dims dilation, Dim groups) {
+Tensor conv(Lower& l, Tensor input, Tensor weight, Optional<Tensor> bias, Dims stride, Dims padding, Dims dilation,
+            Dim groups) {
   return convolve_any(l, input, weight, bias, plain(l, stride, padding, dilation, groups), kSpatial);
 }
 
 // "valid": none. "same": the result has the size of the input; an odd amount goes to the high side.
 template <size_t kSpatial>
-Tensor conv_padding(Lower& l, Tensor input, Tensor weight, Optional<Tensor> bias, Dims stride, std::string padding, Dims dilation,
-                    Dim groups) {
+Tensor conv_padding(Lower& l, Tensor input, Tensor weight, Optional<Tensor> bias, Dims stride, std::string padding,
+                    Dims dilation, Dim groups) {
   if (padding != "same" && padding != "valid") return l.unsupported("padding", padding, "padding is `same` or `valid`");
   Spec spec = plain(l, stride, Dims(kSpatial, Dim(0)), dilation, groups);
   if (padding == "same") {
@@ -241,7 +250,8 @@ Tensor conv_padding(Lower& l, Tensor input, Tensor weight, Optional<Tensor> bias
         !l.expect_rank(weight, kSpatial + 2, kSpatial + 2, "weight"))
       return {};
     for (size_t i = 0; i < kSpatial; ++i) {
-      if (spec.stride[i] != 1) return l.wrong("padding `same` goes with stride 1, got " + std::to_string(spec.stride[i]));
+      if (spec.stride[i] != 1)
+        return l.wrong("padding `same` goes with stride 1, got " + std::to_string(spec.stride[i]));
       Dim total = Dim(spec.dilation[i]) * (weight.shape()[i + 2] - Dim(1));
       spec.padding_low[i] = floordiv(total, Dim(2));
       spec.padding_high[i] = total - spec.padding_low[i];
@@ -260,8 +270,8 @@ Tensor conv_transpose(Lower& l, Tensor input, Tensor weight, Optional<Tensor> bi
 }
 
 // The general form; how many spatial axes there are is the weight's rank.
-Tensor convolution(Lower& l, Tensor input, Tensor weight, Optional<Tensor> bias, Dims stride, Dims padding, Dims dilation,
-                   bool transposed, Dims output_padding, Dim groups) {
+Tensor convolution(Lower& l, Tensor input, Tensor weight, Optional<Tensor> bias, Dims stride, Dims padding,
+                   Dims dilation, bool transposed, Dims output_padding, Dim groups) {
   if (weight.is_poison() || !l.expect_rank(weight, 3, 5, "weight")) return {};
   Spec spec = plain(l, stride, padding, dilation, groups);
   spec.transposed = transposed;
@@ -270,25 +280,27 @@ Tensor convolution(Lower& l, Tensor input, Tensor weight, Optional<Tensor> bias,
 }
 
 // The flags at the end choose among kernels of one meaning.
-Tensor convolution_flags(Lower& l, Tensor input, Tensor weight, Optional<Tensor> bias, Dims stride, Dims padding, Dims dilation,
-                         bool transposed, Dims output_padding, Dim groups, Ignored, Ignored, Ignored, Ignored) {
+Tensor convolution_flags(Lower& l, Tensor input, Tensor weight, Optional<Tensor> bias, Dims stride, Dims padding,
+                         Dims dilation, bool transposed, Dims output_padding, Dim groups, Ignored, Ignored, Ignored,
+                         Ignored) {
   return convolution(l, input, weight, bias, stride, padding, dilation, transposed, output_padding, groups);
 }
 Tensor convolution_deprecated(Lower& l, Tensor input, Tensor weight, Optional<Tensor> bias, Dims stride, Dims padding,
-                              Dims dilation, bool transposed, std::vector<int64_t> output_padding, Dim groups, Ignored, Ignored,
-                              Ignored) {
+                              Dims dilation, bool transposed, std::vector<int64_t> output_padding, Dim groups, Ignored,
+                              Ignored, Ignored) {
   return convolution(l, input, weight, bias, stride, padding, dilation, transposed, dims_of(output_padding), groups);
 }
 
-Tensor mkldnn_convolution(Lower& l, Tensor self, Tensor weight, Optional<Tensor> bias, Dims padding, Dims stride, Dims dilation,
-                          Dim groups) {
+Tensor mkldnn_convolution(Lower& l, Tensor self, Tensor weight, Optional<Tensor> bias, Dims padding, Dims stride,
+                          Dims dilation, Dim groups) {
   return convolution(l, self, weight, bias, stride, padding, dilation, false, {}, groups);
 }
 
 // Over time: self [time, batch, in], weight [width, in, out].
 Tensor conv_tbc(Lower& l, Tensor self, Tensor weight, Tensor bias, int64_t pad) {
   if (self.is_poison() || weight.is_poison() || bias.is_poison()) return {};
-  if (!l.expect_rank(self, 3, 3, "input") || !l.expect_rank(weight, 3, 3, "weight") || !l.expect_rank(bias, 1, 1, "bias"))
+  if (!l.expect_rank(self, 3, 3, "input") || !l.expect_rank(weight, 3, 3, "weight") ||
+      !l.expect_rank(bias, 1, 1, "bias"))
     return {};
   stablehlo::Convolution c{};
   c.padding_low = c.padding_high = {Dim(pad)};

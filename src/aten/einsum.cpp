@@ -16,7 +16,9 @@ using Label = int;
 constexpr Label kEllipsis = 256;
 using Labels = std::vector<Label>;
 
-bool contains(const Labels& labels, Label label) { return std::find(labels.begin(), labels.end(), label) != labels.end(); }
+bool contains(const Labels& labels, Label label) {
+  return std::find(labels.begin(), labels.end(), label) != labels.end();
+}
 
 size_t place_of(const Labels& labels, Label label) {
   return static_cast<size_t>(std::find(labels.begin(), labels.end(), label) - labels.begin());
@@ -82,7 +84,8 @@ std::optional<Equation> parse_equation(Lower& l, const std::string& equation, co
   size_t arrow = equation.find("->");
   std::vector<std::string> terms = split(equation.substr(0, arrow), ',');
   if (terms.size() != tensors.size()) {
-    l.wrong("the equation has " + std::to_string(terms.size()) + " terms, got " + std::to_string(tensors.size()) + " operands");
+    l.wrong("the equation has " + std::to_string(terms.size()) + " terms, got " + std::to_string(tensors.size()) +
+            " operands");
     return std::nullopt;
   }
   Equation out;
@@ -106,7 +109,8 @@ std::optional<Equation> parse_equation(Lower& l, const std::string& equation, co
   auto output = parse_term(l, equation.substr(arrow + 2), widest);
   if (!output) return std::nullopt;
   for (size_t i = 0; i < output->size(); ++i) {
-    bool known = std::any_of(out.inputs.begin(), out.inputs.end(), [&](const Labels& t) { return contains(t, (*output)[i]); });
+    bool known =
+        std::any_of(out.inputs.begin(), out.inputs.end(), [&](const Labels& t) { return contains(t, (*output)[i]); });
     if (!known || std::count(output->begin(), output->end(), (*output)[i]) > 1) {
       l.wrong("a label of the equation's result occurs in no operand, or twice: `" + equation + "`");
       return std::nullopt;
@@ -206,7 +210,7 @@ std::optional<std::map<Label, Dim>> label_sizes(Lower& l, const std::vector<Term
   std::map<Label, Dim> sizes;
   for (const Term& term : terms)
     for (size_t i = 0; i < term.labels.size(); ++i) {
-      Dim size = l.type(term.value).dims[i];
+      Dim size = l.size(term.value, i);
       auto [it, fresh] = sizes.try_emplace(term.labels[i], size);
       if (it->second == Dim(1)) it->second = size;
       if (size == it->second || size == Dim(1)) continue;
@@ -253,7 +257,8 @@ Value einsum_value(Lower& l, const Equation& equation, const TensorList& tensors
   Term result = terms.front();
   for (size_t i = 1; i < terms.size(); ++i) {
     Labels needed = equation.output;
-    for (size_t k = i + 1; k < terms.size(); ++k) needed.insert(needed.end(), terms[k].labels.begin(), terms[k].labels.end());
+    for (size_t k = i + 1; k < terms.size(); ++k)
+      needed.insert(needed.end(), terms[k].labels.begin(), terms[k].labels.end());
     if (!terms[i].value.has_value()) return {};
     result = multiply(l, result, {l.convert(terms[i].value, l.type(result.value).dtype), terms[i].labels}, needed);
     if (!result.value.has_value()) return {};
@@ -285,8 +290,8 @@ Tensor permuted_view(Lower& l, Tensor self, const Ints& order) {
 
 }  // namespace
 
-// Products summed over the labels that the result lacks. Operands are multiplied from left to right: `path` only says in
-// which order PyTorch would.
+// Products summed over the labels that the result lacks. Operands are multiplied from left to right: `path` only says
+// in which order PyTorch would.
 Tensor einsum(Lower& l, std::string equation, TensorList tensors, Ignored) {
   if (tensors.empty()) return l.wrong("expected at least one operand");
   for (const Tensor& t : tensors) {
@@ -310,8 +315,9 @@ namespace {
 Tensor tensordot(Lower& l, Tensor self, Tensor other, std::vector<int64_t> dims_self, std::vector<int64_t> dims_other) {
   if (self.is_poison() || other.is_poison()) return {};
   if (dims_self.size() != dims_other.size() || self.dtype() != other.dtype())
-    return l.wrong("expected as many axes of one as of the other and one dtype, got " + std::to_string(dims_self.size()) +
-                   " of " + describe(self) + " and " + std::to_string(dims_other.size()) + " of " + describe(other));
+    return l.wrong("expected as many axes of one as of the other and one dtype, got " +
+                   std::to_string(dims_self.size()) + " of " + describe(self) + " and " +
+                   std::to_string(dims_other.size()) + " of " + describe(other));
   Value a = l.read(self), b = l.read(other);
   stablehlo::DotGeneral d{};
   for (size_t i = 0; i < dims_self.size(); ++i) {
@@ -369,9 +375,11 @@ Tensor linalg_cross(Lower& l, Tensor self, Tensor other, int64_t dim) {
   auto axis = l.axis(dim, static_cast<int64_t>(shape->size()));
   if (!axis) return {};
   if (shape->empty() || (*shape)[static_cast<size_t>(*axis)] != Dim(3))
-    return l.wrong("expected size 3 along dim " + std::to_string(dim) + ", got " + describe(self) + " and " + describe(other));
+    return l.wrong("expected size 3 along dim " + std::to_string(dim) + ", got " + describe(self) + " and " +
+                   describe(other));
   DType dtype = lower::result_type(operands);
-  Value a = l.read(self, lower::accumulate_type(dtype), *shape), b = l.read(other, lower::accumulate_type(dtype), *shape);
+  Value a = l.read(self, lower::accumulate_type(dtype), *shape),
+        b = l.read(other, lower::accumulate_type(dtype), *shape);
   auto rotated = [&](Value v, int64_t by) {
     Values parts{slice_axis(l, v, *axis, by, 3), slice_axis(l, v, *axis, 0, by)};
     return l.hlo.concatenate(parts, *axis);

@@ -9,6 +9,7 @@
 #include "aten/pointwise.hpp"
 #include "aten/reduction.hpp"
 #include "aten/special_functions.hpp"
+#include "base/kinds.hpp"
 
 namespace torchlift::aten {
 namespace {
@@ -39,7 +40,8 @@ Axes all_but_channels(Tensor input) {
 
 bool expect_channels(Lower& l, const Optional<Tensor>& t, Dim channels, std::string_view what) {
   if (!t || (t->rank() == 1 && t->dim(0) == channels)) return true;
-  l.wrong("expected " + std::string(what) + " of " + std::to_string(channels.concrete()) + " channels, got " + describe(*t));
+  l.wrong("expected " + std::string(what) + " of " + std::to_string(channels.concrete()) + " channels, got " +
+          describe(*t));
   return false;
 }
 
@@ -53,7 +55,7 @@ namespace {
 
 struct BatchNorm {
   Tensor output;
-  Value mean, inverse;           // of the batch, where it was normalised by these
+  Value mean, inverse;              // of the batch, where it was normalised by these
   Value running_mean, running_var;  // as they are after a training step
 };
 
@@ -83,6 +85,14 @@ DType statistics_type(const BatchNormArguments& a) {
   return a.input.dtype();
 }
 
+// Mean and biased variance of a batch; the variance is taken from the mean as it is kept.
+Moments batch_moments(Lower& l, Formula x, const Axes& axes, const BatchNormArguments& a) {
+  if (statistics_type(a) == x.dtype()) return moments(l, x, axes, 0);
+  Value mean = rounded(l, mean_value(l, x, axes), statistics_type(a));
+  Formula deviation = x - Formula(l, spread(l, mean, axes, l.type(x).dims));
+  return {mean, mean_value(l, square(deviation), axes)};
+}
+
 // old + momentum * (batch - old), in the dtype of the statistic.
 Value moved(Lower& l, Tensor running, Value batch, double momentum) {
   Formula old(l, l.read(running, wide(running)));
@@ -90,8 +100,8 @@ Value moved(Lower& l, Tensor running, Value batch, double momentum) {
   return l.convert(next, running.dtype());
 }
 
-// (input - mean) / sqrt(variance + eps) * weight + bias, a channel at a time: with the statistics of the batch in training,
-// else with the running ones. The running variance moves by the unbiased variance of the batch.
+// (input - mean) / sqrt(variance + eps) * weight + bias, a channel at a time: with the statistics of the batch in
+// training, else with the running ones. The running variance moves by the unbiased variance of the batch.
 BatchNorm normalise_batch(Lower& l, const BatchNormArguments& a) {
   if (!well_formed(l, a)) return {};
   BatchNorm out;
@@ -101,7 +111,7 @@ BatchNorm normalise_batch(Lower& l, const BatchNormArguments& a) {
   Value mean, variance;
   if (a.training) {
     Axes axes = all_but_channels(a.input);
-    Moments m = moments(l, x, axes, 0);
+    Moments m = batch_moments(l, x, axes, a);
     mean = m.mean;
     variance = m.variance;
     double count = static_cast<double>(reduced_count(shape, axes).concrete());
@@ -113,10 +123,7 @@ BatchNorm normalise_batch(Lower& l, const BatchNormArguments& a) {
     variance = l.read(*a.running_var, compute);
   }
   Formula inverse = inverse_deviation(l, variance, a.eps);
-  if (a.training) {
-    mean = rounded(l, mean, statistics_type(a));
-    inverse = inverse.with(rounded(l, inverse, statistics_type(a)));
-  }
+  if (a.training) inverse = inverse.with(rounded(l, inverse, statistics_type(a)));
   Formula scale = a.weight ? inverse * Formula(l, l.read(*a.weight, compute)) : inverse;
   Formula result = (x - by_channel(l, mean, shape)) * by_channel(l, scale, shape);
   if (a.bias) result = result + by_channel(l, l.read(*a.bias, compute), shape);
@@ -166,8 +173,8 @@ Tensor batch_norm(Lower& l, Tensor input, Optional<Tensor> weight, Optional<Tens
 
 // The same with the statistics of the batch: mean and 1 / sqrt(variance + eps).
 Statistics native_batch_norm(Lower& l, Tensor input, Optional<Tensor> weight, Optional<Tensor> bias,
-                             Optional<Tensor> running_mean, Optional<Tensor> running_var, bool training, double momentum,
-                             double eps) {
+                             Optional<Tensor> running_mean, Optional<Tensor> running_var, bool training,
+                             double momentum, double eps) {
   BatchNormArguments a{input, weight, bias, running_mean, running_var, training, momentum, eps};
   return with_statistics(l, a, train_or_evaluate(l, a));
 }
@@ -185,9 +192,10 @@ Statistics batch_norm_no_training(Lower& l, Tensor input, Optional<Tensor> weigh
 }
 
 // Without writes: the moved statistics are results.
-std::tuple<Tensor, Tensor, Tensor, Tensor, Tensor> batch_norm_functional(
-    Lower& l, Tensor input, Optional<Tensor> weight, Optional<Tensor> bias, Tensor running_mean, Tensor running_var,
-    bool training, double momentum, double eps) {
+std::tuple<Tensor, Tensor, Tensor, Tensor, Tensor> batch_norm_functional(Lower& l, Tensor input,
+                                                                         Optional<Tensor> weight, Optional<Tensor> bias,
+                                                                         Tensor running_mean, Tensor running_var,
+                                                                         bool training, double momentum, double eps) {
   BatchNormArguments a{input, weight, bias, running_mean, running_var, training, momentum, eps};
   note_training(l, a);
   BatchNorm r = normalise_batch(l, a);
@@ -206,7 +214,8 @@ Tensor no_reserve(Lower& l) { return l.make(l.full({Dim(0)}, DType::UInt8, 0)); 
 std::tuple<Tensor, Tensor, Tensor, Tensor> batch_norm_with_update(Lower& l, Tensor input, Optional<Tensor> weight,
                                                                   Optional<Tensor> bias, Tensor running_mean,
                                                                   Tensor running_var, double momentum, double eps) {
-  auto [output, mean, inverse] = native_batch_norm(l, input, weight, bias, running_mean, running_var, true, momentum, eps);
+  auto [output, mean, inverse] =
+      native_batch_norm(l, input, weight, bias, running_mean, running_var, true, momentum, eps);
   return {output, mean, inverse, no_reserve(l)};
 }
 std::tuple<Tensor, Tensor, Tensor, Tensor> batch_norm_no_update(Lower& l, Tensor input, Optional<Tensor> weight,
@@ -220,9 +229,11 @@ std::tuple<Tensor, Tensor, Tensor, Tensor> batch_norm_no_update(Lower& l, Tensor
 
 // ---- instance
 
-// Batch normalisation in which every sample is a batch of its own. Running statistics move by their mean over the batch.
-Tensor instance_norm(Lower& l, Tensor input, Optional<Tensor> weight, Optional<Tensor> bias, Optional<Tensor> running_mean,
-                     Optional<Tensor> running_var, bool use_input_stats, double momentum, double eps, bool) {
+// Batch normalisation in which every sample is a batch of its own. Running statistics move by their mean over the
+// batch.
+Tensor instance_norm(Lower& l, Tensor input, Optional<Tensor> weight, Optional<Tensor> bias,
+                     Optional<Tensor> running_mean, Optional<Tensor> running_var, bool use_input_stats, double momentum,
+                     double eps, bool) {
   BatchNormArguments a{input, weight, bias, running_mean, running_var, use_input_stats, momentum, eps};
   if (!use_input_stats) return normalise_batch(l, a).output;
   if (!well_formed(l, a)) return {};
@@ -233,10 +244,10 @@ Tensor instance_norm(Lower& l, Tensor input, Optional<Tensor> weight, Optional<T
   DType compute = wide(input);
   const Dims& shape = input.shape();
   Formula x(l, l.read(input, compute));
-  Moments m = moments(l, x, spatial, 0);
+  Moments m = batch_moments(l, x, spatial, a);
   auto back = [&](Value v) { return Formula(l, spread(l, v, spatial, shape)); };
-  auto rounded_statistic = [&](Value v) { return back(rounded(l, v, statistics_type(a))); };
-  Formula result = (x - rounded_statistic(m.mean)) * rounded_statistic(inverse_deviation(l, m.variance, eps));
+  Value inverse = rounded(l, inverse_deviation(l, m.variance, eps), statistics_type(a));
+  Formula result = (x - back(m.mean)) * back(inverse);
   if (weight) result = result * by_channel(l, l.read(*weight, compute), shape);
   if (bias) result = result + by_channel(l, l.read(*bias, compute), shape);
   double count = static_cast<double>(reduced_count(shape, spatial).concrete());
@@ -270,9 +281,10 @@ Optional<Axes> normalised_axes(Lower& l, Tensor input, const Dims& normalized_sh
 
 }  // namespace
 
-// (input - mean) / sqrt(variance + eps) * weight + bias over the last dimensions, with mean and 1 / sqrt(variance + eps).
-Statistics native_layer_norm(Lower& l, Tensor input, Dims normalized_shape, Optional<Tensor> weight, Optional<Tensor> bias,
-                             double eps) {
+// (input - mean) / sqrt(variance + eps) * weight + bias over the last dimensions, with mean and 1 / sqrt(variance +
+// eps).
+Statistics native_layer_norm(Lower& l, Tensor input, Dims normalized_shape, Optional<Tensor> weight,
+                             Optional<Tensor> bias, double eps) {
   if (!expect_floats(l, input)) return {};
   auto axes = normalised_axes(l, input, normalized_shape);
   if (!axes) return {};
@@ -290,8 +302,8 @@ Statistics native_layer_norm(Lower& l, Tensor input, Dims normalized_shape, Opti
   return {l.make(l.convert(result, input.dtype())), statistic(m.mean), statistic(inverse)};
 }
 
-Tensor layer_norm(Lower& l, Tensor input, Dims normalized_shape, Optional<Tensor> weight, Optional<Tensor> bias, double eps,
-                  bool) {
+Tensor layer_norm(Lower& l, Tensor input, Dims normalized_shape, Optional<Tensor> weight, Optional<Tensor> bias,
+                  double eps, bool) {
   return std::get<0>(native_layer_norm(l, input, normalized_shape, weight, bias, eps));
 }
 
@@ -318,11 +330,13 @@ Tensor rms_norm(Lower& l, Tensor input, Dims normalized_shape, Optional<Tensor> 
 // ---- group
 
 // Every group of channels of every sample is normalised; weight and bias belong to channels.
-Statistics normalise_groups(Lower& l, Tensor input, Dim groups, Optional<Tensor> weight, Optional<Tensor> bias, double eps) {
+Statistics normalise_groups(Lower& l, Tensor input, Dim groups, Optional<Tensor> weight, Optional<Tensor> bias,
+                            double eps) {
   if (!expect_floats(l, input) || !l.expect_rank(input, 2, 62, "input")) return {};
   Dim channels = input.dim(1);
   if (groups < Dim(1) || mod(channels, groups) != Dim(0))
-    return l.wrong("expected channels in " + std::to_string(groups.concrete()) + " equal groups, got " + describe(input));
+    return l.wrong("expected channels in " + std::to_string(groups.concrete()) + " equal groups, got " +
+                   describe(input));
   if (!expect_channels(l, weight, channels, "weight") || !expect_channels(l, bias, channels, "bias")) return {};
   DType compute = wide(input);
   Dims shape = input.shape();
@@ -338,11 +352,12 @@ Statistics normalise_groups(Lower& l, Tensor input, Dim groups, Optional<Tensor>
   if (weight) result = result * by_channel(l, l.read(*weight, compute), shape);
   if (bias) result = result + by_channel(l, l.read(*bias, compute), shape);
   auto statistic = [&](Value v) { return l.make(l.convert(v, input.dtype())); };
-  return {l.make_elementwise(l.convert(result, input.dtype()), std::array{input}), statistic(m.mean), statistic(inverse)};
+  return {l.make_elementwise(l.convert(result, input.dtype()), std::array{input}), statistic(m.mean),
+          statistic(inverse)};
 }
 
-Tensor group_norm(Lower& l, Tensor input, int64_t num_groups, Optional<Tensor> weight, Optional<Tensor> bias, double eps,
-                  bool) {
+Tensor group_norm(Lower& l, Tensor input, int64_t num_groups, Optional<Tensor> weight, Optional<Tensor> bias,
+                  double eps, bool) {
   return std::get<0>(normalise_groups(l, input, Dim(num_groups), weight, bias, eps));
 }
 Statistics native_group_norm(Lower& l, Tensor input, Optional<Tensor> weight, Optional<Tensor> bias, Dim, Dim, Dim,
@@ -369,7 +384,9 @@ std::tuple<Tensor, Tensor> weight_norm_interface(Lower& l, Tensor v, Tensor g, i
                           [](std::span<const Formula> x) { return x[0] * (x[1] / x[2]); });
   return {weight, norms};
 }
-Tensor weight_norm(Lower& l, Tensor v, Tensor g, int64_t dim) { return std::get<0>(weight_norm_interface(l, v, g, dim)); }
+Tensor weight_norm(Lower& l, Tensor v, Tensor g, int64_t dim) {
+  return std::get<0>(weight_norm_interface(l, v, g, dim));
+}
 
 std::span<const Row> normalization_ops() {
   constexpr auto kStatistics = writes("running_mean", "running_var");

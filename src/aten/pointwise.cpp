@@ -172,7 +172,7 @@ Tensor float_power(Lower& l, Operand self, Operand exponent) {
 
 // self * 2 ** other.
 Tensor ldexp(Lower& l, Tensor self, Tensor other) {
-  return l.mul(self, map_wide(l, other, [](Formula x) { return exp2(x); }));
+  return zip_float(l, self, other, [](Formula x, Formula n) { return x * exp2(n); });
 }
 
 // ---- bounds
@@ -200,15 +200,18 @@ Tensor minimum(Lower& l, Tensor self, Tensor other) { return l.minimum(self, oth
 
 // The greater; a NaN is passed over where the other is a number.
 Tensor fmax(Lower& l, Tensor self, Tensor other) {
-  return zip(l, self, other, {}, [](Formula a, Formula b) { return select(is_nan(a), b, select(is_nan(b), a, max(a, b))); });
+  return zip(l, self, other, {},
+             [](Formula a, Formula b) { return select(is_nan(a), b, select(is_nan(b), a, max(a, b))); });
 }
 Tensor fmin(Lower& l, Tensor self, Tensor other) {
-  return zip(l, self, other, {}, [](Formula a, Formula b) { return select(is_nan(a), b, select(is_nan(b), a, min(a, b))); });
+  return zip(l, self, other, {},
+             [](Formula a, Formula b) { return select(is_nan(a), b, select(is_nan(b), a, min(a, b))); });
 }
 
 // 0 below zero, 1 above, values at zero; NaN gives 0.
 Tensor heaviside(Lower& l, Tensor self, Tensor values) {
-  return zip(l, self, values, {}, [](Formula x, Formula v) { return select(eq(x, 0.0), v, convert(x > 0.0, x.dtype())); });
+  return zip(l, self, values, {},
+             [](Formula x, Formula v) { return select(eq(x, 0.0), v, convert(x > 0.0, x.dtype())); });
 }
 
 // ---- formulas of two operands
@@ -235,20 +238,16 @@ Tensor copysign(Lower& l, Tensor self, Operand other) {
 }
 
 // The next representable number toward other: one step in the integers that order floats as their bits do.
-Tensor nextafter(Lower& l, Tensor self, Tensor other) {
-  return zip(l, self, other, {}, formula::next_toward);
-}
+Tensor nextafter(Lower& l, Tensor self, Tensor other) { return zip(l, self, other, {}, formula::next_toward); }
 
 // self * log(other), 0 where self is 0 (unless other is NaN).
 Tensor xlogy(Lower& l, Operand self, Operand other) {
-  return zip_float(l, self, other, [](Formula x, Formula y) {
-    return select(is_nan(y), y, select(eq(x, 0.0), 0.0, x * log(y)));
-  });
+  return zip_float(l, self, other,
+                   [](Formula x, Formula y) { return select(is_nan(y), y, select(eq(x, 0.0), 0.0, x * log(y))); });
 }
 Tensor xlog1py(Lower& l, Operand self, Operand other) {
-  return zip_float(l, self, other, [](Formula x, Formula y) {
-    return select(is_nan(y), y, select(eq(x, 0.0), 0.0, x * log1p(y)));
-  });
+  return zip_float(l, self, other,
+                   [](Formula x, Formula y) { return select(is_nan(y), y, select(eq(x, 0.0), 0.0, x * log1p(y))); });
 }
 
 namespace {

@@ -1,4 +1,5 @@
-// Sampling at computed places and windows as columns: torch.nn.functional's "Vision functions", fold and unfold, torchvision.
+// Sampling at computed places and windows as columns: torch.nn.functional's "Vision functions", fold and unfold,
+// torchvision.
 #include "aten/vision.hpp"
 
 #include <array>
@@ -9,6 +10,7 @@
 #include "aten/families.hpp"
 #include "aten/formula.hpp"
 #include "aten/linear_algebra.hpp"
+#include "base/kinds.hpp"
 
 namespace torchlift::aten {
 namespace {
@@ -46,21 +48,23 @@ Formula unnormalize(Formula coordinate, const Dim& size, const GridMode& mode) {
 Formula clip(Formula x, const Dim& size) { return min(max(x, 0.0), static_cast<double>(size.concrete()) - 1.0); }
 
 // Mirrored at both ends until it lies between; the bounds are given as twice their value.
-Formula reflect(Formula x, int64_t twice_low, int64_t twice_high) {
+Formula reflect(Formula x, int64_t twice_low, int64_t twice_high, DType dtype) {
   if (twice_low == twice_high) return x.like(0.0);
-  double low = static_cast<double>(twice_low) / 2, span = static_cast<double>(twice_high - twice_low) / 2;
-  Formula distance = abs(x - low);
-  Formula extra = fmod(distance, distance.like(span));
-  Formula flips = floor(distance / span);
-  Formula even = eq(flips - floor(flips / 2.0) * 2.0, 0.0);
-  return select(even, extra + low, span - extra + low);
+  Lower& l = x.lower();
+  auto round_off = [&](Formula y) { return Formula(l, rounded(l, y, dtype)); };
+  double low = static_cast<double>(twice_low) / 2, period = static_cast<double>(twice_high - twice_low);
+  Formula distance = abs(round_off(x - low));
+  Formula whole = round_off(floor(round_off(distance / period)) * period);
+  Formula extra = round_off(distance - whole);
+  return round_off(min(extra, round_off(period - extra)) + low);
 }
 
 Formula into_image(Formula x, const Dim& size, const GridMode& mode) {
   if (mode.padding == Padding::Zeros) return x;
   if (mode.padding == Padding::Border) return clip(x, size);
   int64_t n = size.concrete();
-  return clip(mode.align_corners ? reflect(x, 0, 2 * (n - 1)) : reflect(x, -1, 2 * n - 1), size);
+  return clip(mode.align_corners ? reflect(x, 0, 2 * (n - 1), mode.dtype) : reflect(x, -1, 2 * n - 1, mode.dtype),
+              size);
 }
 
 Tap tap_at(Lower& l, Formula place, const Dim& size, Value weight) {
@@ -70,8 +74,8 @@ Tap tap_at(Lower& l, Formula place, const Dim& size, Value weight) {
 }
 
 std::vector<Tap> bicubic_taps(Lower& l, Formula x, const Dim& size, const GridMode& mode) {
-  Formula left = floor(x), t = x - left;
   auto r = [&](Formula y) { return Formula(l, rounded(l, y, mode.dtype)); };
+  Formula left = floor(x), t = r(x - left);
   auto near = [&](Formula y) { return r(r(r(r(r(y * 1.25) - 2.25) * y) * y) + 1.0); };  // A = -0.75
   auto far = [&](Formula y) { return r(r(r(r(r(r(y * -0.75) + 3.75) * y) - 6.0) * y) + 3.0); };
   std::array weights{far(r(t + 1.0)), near(t), near(r(1.0 - t)), far(r(2.0 - t))};
@@ -87,7 +91,7 @@ std::vector<Tap> taps_along(Lower& l, Value coordinate, const Dim& size, const G
   if (mode.interpolation == Interpolation::Bicubic) return bicubic_taps(l, x, size, mode);
   x = into_image(x, size, mode);
   if (mode.interpolation == Interpolation::Nearest) return {tap_at(l, round(x), size, {})};
-  Formula left = floor(x), distance = x - left;
+  Formula left = floor(x), distance{l, rounded(l, x - left, mode.dtype)};
   return {tap_at(l, left, size, rounded(l, 1.0 - distance, mode.dtype)), tap_at(l, left + 1.0, size, distance)};
 }
 
@@ -114,18 +118,19 @@ Value sample_combination(Lower& l, Value input, const std::vector<Tap>& taps, DT
   }
   g.index_vector_dim = rank;
   g.slice_sizes.assign(taps.size() + 2, Dim(1));
-  g.slice_sizes[1] = l.type(input).dims[1];
+  g.slice_sizes[1] = l.size(input, 1);
   Value taken = l.hlo.gather(input, l.hlo.concatenate(columns, rank), std::move(g));
   if (!taken.has_value()) return {};
   const Dims result = l.type(taken).dims;
   Ints axes{0};
   for (int64_t i = 2; i < static_cast<int64_t>(result.size()); ++i) axes.push_back(i);
-  if (weight.has_value()) taken = rounded(l, l.hlo.multiply(taken, l.hlo.broadcast_in_dim(weight, result, axes)), dtype);
+  if (weight.has_value())
+    taken = rounded(l, l.hlo.multiply(taken, l.hlo.broadcast_in_dim(weight, result, axes)), dtype);
   return l.hlo.select(l.hlo.broadcast_in_dim(inside, result, axes), taken, l.full_like(taken, 0));
 }
 
-// The sum over every combination of one tap for each axis, rounded to `dtype` after each step. With few taps the weights are
-// multiplied first, as PyTorch does.
+// The sum over every combination of one tap for each axis, rounded to `dtype` after each step. With few taps the
+// weights are multiplied first, as PyTorch does.
 Value sample_products(Lower& l, Value input, const std::vector<std::vector<Tap>>& axes, DType dtype) {
   std::vector<std::vector<Tap>> combinations{{}};
   for (const std::vector<Tap>& taps : axes) {
@@ -158,12 +163,14 @@ Value sample_rows(Lower& l, Value input, const std::vector<Tap>& rows, const std
   return sum;
 }
 
-std::optional<GridMode> grid_mode(Lower& l, Tensor input, Tensor grid, int64_t interpolation, int64_t padding, bool align_corners,
-                                  int64_t spatial) {
+std::optional<GridMode> grid_mode(Lower& l, Tensor input, Tensor grid, int64_t interpolation, int64_t padding,
+                                  bool align_corners, int64_t spatial) {
   if (input.is_poison() || grid.is_poison()) return std::nullopt;
-  if (!l.expect_rank(input, spatial + 2, spatial + 2, "input") || !l.expect_rank(grid, spatial + 2, spatial + 2, "grid"))
+  if (!l.expect_rank(input, spatial + 2, spatial + 2, "input") ||
+      !l.expect_rank(grid, spatial + 2, spatial + 2, "grid"))
     return std::nullopt;
-  bool fits = input.dtype() == grid.dtype() && is_float(input.dtype()) && grid.dim(-1) == Dim(spatial) && grid.dim(0) == input.dim(0);
+  bool fits = input.dtype() == grid.dtype() && is_float(input.dtype()) && grid.dim(-1) == Dim(spatial) &&
+              grid.dim(0) == input.dim(0);
   for (int64_t i = 2; i < input.rank(); ++i) fits = fits && input.dim(i) >= Dim(1);
   if (!fits) {
     l.wrong("the grid does not fit the input: " + describe(input) + ", " + describe(grid));
@@ -171,19 +178,22 @@ std::optional<GridMode> grid_mode(Lower& l, Tensor input, Tensor grid, int64_t i
   }
   bool bicubic = interpolation == 2;
   if (interpolation < 0 || interpolation > 2 || (bicubic && spatial != 2)) {
-    l.unsupported("interpolation_mode", std::to_string(interpolation), "it is 0 (bilinear), 1 (nearest), or in 2-D 2 (bicubic)");
+    l.unsupported("interpolation_mode", std::to_string(interpolation),
+                  "it is 0 (bilinear), 1 (nearest), or in 2-D 2 (bicubic)");
     return std::nullopt;
   }
   if (padding < 0 || padding > 2) {
     l.unsupported("padding_mode", std::to_string(padding), "it is 0 (zeros), 1 (border) or 2 (reflection)");
     return std::nullopt;
   }
-  return GridMode{static_cast<Interpolation>(interpolation), static_cast<Padding>(padding), align_corners, grid.dtype()};
+  return GridMode{static_cast<Interpolation>(interpolation), static_cast<Padding>(padding), align_corners,
+                  grid.dtype()};
 }
 
 // Samples of input where grid points, in [-1, 1] over the image; the grid's last axis is (x, y) or (x, y, z).
 template <int64_t kSpatial>
-Tensor grid_sample(Lower& l, Tensor input, Tensor grid, int64_t interpolation_mode, int64_t padding_mode, bool align_corners) {
+Tensor grid_sample(Lower& l, Tensor input, Tensor grid, int64_t interpolation_mode, int64_t padding_mode,
+                   bool align_corners) {
   auto mode = grid_mode(l, input, grid, interpolation_mode, padding_mode, align_corners, kSpatial);
   if (!mode) return {};
   DType wide = lower::accumulate_type(input.dtype());
@@ -201,7 +211,8 @@ Tensor grid_sample(Lower& l, Tensor input, Tensor grid, int64_t interpolation_mo
   return l.make(l.convert(sum, input.dtype()));
 }
 
-Tensor grid_sampler(Lower& l, Tensor input, Tensor grid, int64_t interpolation_mode, int64_t padding_mode, bool align_corners) {
+Tensor grid_sampler(Lower& l, Tensor input, Tensor grid, int64_t interpolation_mode, int64_t padding_mode,
+                    bool align_corners) {
   if (input.rank() == 5) return grid_sample<3>(l, input, grid, interpolation_mode, padding_mode, align_corners);
   return grid_sample<2>(l, input, grid, interpolation_mode, padding_mode, align_corners);
 }
@@ -225,7 +236,8 @@ Tensor affine_grid_generator(Lower& l, Tensor theta, Dims size, bool align_corne
   size_t spatial = size.size() < 2 ? 0 : size.size() - 2;
   Dim rows(static_cast<int64_t>(spatial));
   if (spatial < 2 || spatial > 3 || theta.dim(1) != rows || theta.dim(2) != rows + Dim(1) || theta.dim(0) != size[0])
-    return l.wrong("expected theta [N, 2, 3] or [N, 3, 4] for a size of 4 or 5 entries, got " + describe(theta) + " for " + text_of(size));
+    return l.wrong("expected theta [N, 2, 3] or [N, 3, 4] for a size of 4 or 5 entries, got " + describe(theta) +
+                   " for " + text_of(size));
   DType dtype = theta.dtype(), wide = lower::accumulate_type(dtype);
   Dims plane(size.begin() + 2, size.end());
   if (!table_fits(l, static_cast<double>(product(plane).concrete()))) return {};
@@ -256,10 +268,14 @@ struct ColumnArguments {
 std::optional<std::array<WindowsAlong, 2>> column_windows(Lower& l, const Dims& image, const ColumnArguments& a) {
   std::array<WindowsAlong, 2> out;
   for (size_t i = 0; i < 2; ++i) {
-    auto entry = [&](const std::vector<int64_t>& list) { return list.empty() ? int64_t{0} : list[std::min(i, list.size() - 1)]; };
-    int64_t kernel = entry(a.kernel_size), dilation = entry(a.dilation), padding = entry(a.padding), stride = entry(a.stride);
+    auto entry = [&](const std::vector<int64_t>& list) {
+      return list.empty() ? int64_t{0} : list[std::min(i, list.size() - 1)];
+    };
+    int64_t kernel = entry(a.kernel_size), dilation = entry(a.dilation), padding = entry(a.padding),
+            stride = entry(a.stride);
     constexpr int64_t kLargest = int64_t{1} << 30;
-    if (kernel < 1 || dilation < 1 || stride < 1 || padding < 0 || std::max({kernel, dilation, padding, stride}) > kLargest) {
+    if (kernel < 1 || dilation < 1 || stride < 1 || padding < 0 ||
+        std::max({kernel, dilation, padding, stride}) > kLargest) {
       l.wrong("expected positive kernel_size, dilation and stride and no negative padding");
       return std::nullopt;
     }
@@ -268,16 +284,22 @@ std::optional<std::array<WindowsAlong, 2>> column_windows(Lower& l, const Dims& 
       l.wrong("windows of " + std::to_string(kernel) + " do not fit into " + text_of(image));
       return std::nullopt;
     }
-    out[i] = {.axis = 0, .count = floordiv(reach, Dim(stride)) + Dim(1), .size = Dim(kernel), .stride = stride, .dilation = dilation};
+    out[i] = {.axis = 0,
+              .count = floordiv(reach, Dim(stride)) + Dim(1),
+              .size = Dim(kernel),
+              .stride = stride,
+              .dilation = dilation};
   }
   return out;
 }
 
-int64_t padding_of(const ColumnArguments& a, size_t i) { return a.padding.empty() ? 0 : a.padding[std::min(i, a.padding.size() - 1)]; }
+int64_t padding_of(const ColumnArguments& a, size_t i) {
+  return a.padding.empty() ? 0 : a.padding[std::min(i, a.padding.size() - 1)];
+}
 
 // Every window of the image as a column: [N, C * window, windows].
-Tensor im2col(Lower& l, Tensor self, std::vector<int64_t> kernel_size, std::vector<int64_t> dilation, std::vector<int64_t> padding,
-              std::vector<int64_t> stride) {
+Tensor im2col(Lower& l, Tensor self, std::vector<int64_t> kernel_size, std::vector<int64_t> dilation,
+              std::vector<int64_t> padding, std::vector<int64_t> stride) {
   if (self.is_poison() || !l.expect_rank(self, 3, 4, "input")) return {};
   ColumnArguments a{kernel_size, dilation, padding, stride};
   auto windows = column_windows(l, {self.dim(-2), self.dim(-1)}, a);
@@ -334,23 +356,27 @@ Tensor col2im(Lower& l, Tensor self, Dims output_size, std::vector<int64_t> kern
 
 // How many boxes stay depends on the scores.
 Tensor nms(Lower& l, Tensor, Tensor, double) {
-  return l.refuse(Kind::DataDependent, {{"what", "the number of boxes that nms keeps"}, {"advice", "leave nms to the caller"}});
+  return l.refuse(Kind::DataDependent,
+                  {{"what", "the number of boxes that nms keeps"}, {"advice", "leave nms to the caller"}});
 }
 
 // Places of samples along one axis of each box and their two neighbours: [K, pooled * samples].
-std::vector<Tap> roi_taps(Lower& l, Formula low, Formula high, const Dim& pooled, int64_t samples, const Dim& size, bool aligned) {
+std::vector<Tap> roi_taps(Lower& l, Formula low, Formula high, const Dim& pooled, int64_t samples, const Dim& size,
+                          bool aligned) {
   Formula extent = high - low;
   if (!aligned) extent = max(extent, 1.0);
   Dim count = pooled * Dim(samples);
-  Dims grid{l.type(low).dims[0], count};
+  Dims grid{l.size(low, 0), count};
   auto n = static_cast<double>(count.concrete());  // a factor, no size
   Value steps = l.hlo.convert(l.hlo.iota({DType::Int64, grid}, 1), low.dtype());
-  Formula place = Formula(l, along_axis(l, low, 0, grid)) + (Formula(l, steps) + 0.5) * Formula(l, along_axis(l, extent, 0, grid)) / n;
+  Formula place = Formula(l, along_axis(l, low, 0, grid)) +
+                  (Formula(l, steps) + 0.5) * Formula(l, along_axis(l, extent, 0, grid)) / n;
   auto last = static_cast<double>(size.concrete()) - 1.0;
   Value inside = (place >= -1.0) & (place <= last + 1.0);
   Formula x = min(max(place, 0.0), last);
   Formula left = floor(x), right = min(left + 1.0, last), distance = x - left;
-  return {{l.hlo.convert(left, DType::Int64), 1.0 - distance, inside}, {l.hlo.convert(right, DType::Int64), distance, inside}};
+  return {{l.hlo.convert(left, DType::Int64), 1.0 - distance, inside},
+          {l.hlo.convert(right, DType::Int64), distance, inside}};
 }
 
 // input at places [K, rows] and [K, columns] of images `batch` [K]: [K, rows, columns, C], weighted.
@@ -366,7 +392,7 @@ Value roi_sample(Lower& l, Value input, Value batch, const Tap& row, const Tap& 
   g.offset_dims = {3};
   g.collapsed_slice_dims = g.start_index_map = {0, 2, 3};
   g.index_vector_dim = 3;
-  g.slice_sizes = {Dim(1), l.type(input).dims[1], Dim(1), Dim(1)};
+  g.slice_sizes = {Dim(1), l.size(input, 1), Dim(1), Dim(1)};
   Value taken = l.hlo.gather(input, l.hlo.concatenate(parts, 3), std::move(g));
   if (!taken.has_value()) return {};
   const Dims result = l.type(taken).dims;
@@ -379,11 +405,15 @@ Value roi_sample(Lower& l, Value input, Value batch, const Tap& row, const Tap& 
 // The mean of bilinear samples in each cell of each box [image, x1, y1, x2, y2].
 Tensor roi_align(Lower& l, Tensor input, Tensor rois, double spatial_scale, Dim pooled_height, Dim pooled_width,
                  int64_t sampling_ratio, bool aligned) {
-  if (input.is_poison() || rois.is_poison() || !l.expect_rank(input, 4, 4, "input") || !l.expect_rank(rois, 2, 2, "rois")) return {};
-  if (rois.dim(1) != Dim(5) || rois.dtype() != input.dtype() || !is_float(input.dtype()) || pooled_height < Dim(1) || pooled_width < Dim(1))
+  if (input.is_poison() || rois.is_poison() || !l.expect_rank(input, 4, 4, "input") ||
+      !l.expect_rank(rois, 2, 2, "rois"))
+    return {};
+  if (rois.dim(1) != Dim(5) || rois.dtype() != input.dtype() || !is_float(input.dtype()) || pooled_height < Dim(1) ||
+      pooled_width < Dim(1))
     return l.wrong("expected boxes [K, 5] of the input's dtype, got " + describe(rois) + " for " + describe(input));
   if (sampling_ratio <= 0 || sampling_ratio > 1024)
-    return l.unsupported("sampling_ratio", std::to_string(sampling_ratio), "give a positive one: otherwise each box decides");
+    return l.unsupported("sampling_ratio", std::to_string(sampling_ratio),
+                         "give a positive one: otherwise each box decides");
   DType wide = lower::accumulate_type(input.dtype());
   Value x = l.read(input, wide), boxes = l.read(rois, wide);
   auto entry = [&](int64_t i) { return Formula(l, drop_axis(l, slice_axis(l, boxes, 1, i, i + 1), 1)); };
