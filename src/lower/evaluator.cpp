@@ -1,10 +1,11 @@
-// One walk over the program's instructions: operands are looked up, bound to the operator's schema, and handed to its row;
-// results are checked against what the file declares. A node that fails is reported and replaced by a stand-in of the
-// declared type, so that one run reports every problem.
+// One walk over the program's instructions: operands are looked up, bound to the operator's schema, and handed to its
+// row; results are checked against what the file declares. A node that fails is reported and replaced by a stand-in of
+// the declared type, so that one run reports every problem.
 #include "lower/evaluator.hpp"
 
 #include <algorithm>
 
+#include "base/kinds.hpp"
 #include "base/text.hpp"
 #include "stablehlo/passes.hpp"
 #include "stablehlo/verify.hpp"
@@ -24,7 +25,8 @@ void for_each_tensor(const IValue& v, Fn&& fn) {
 
 bool any_tensor(const std::vector<NamedValue>& operands, bool (*predicate)(const Tensor&)) {
   bool found = false;
-  for (const NamedValue& o : operands) for_each_tensor(o.value, [&](const Tensor& t) { found = found || predicate(t); });
+  for (const NamedValue& o : operands)
+    for_each_tensor(o.value, [&](const Tensor& t) { found = found || predicate(t); });
   return found;
 }
 
@@ -54,7 +56,8 @@ std::optional<Lowered> Evaluator::run() {
   make_outputs(outputs);
   collect_refusals({});
   if (hidden_ > 0)
-    sink_.add(diagnose(Kind::HiddenNodes, {{"count", static_cast<int64_t>(hidden_)}, {"total", static_cast<int64_t>(visited_)}}));
+    sink_.add(diagnose(Kind::HiddenNodes,
+                       {{"count", static_cast<int64_t>(hidden_)}, {"total", static_cast<int64_t>(visited_)}}));
   if (sink_.has_errors()) return std::nullopt;
   make_written_results();
   l_.hlo.set_results(result_values_, result_names_);
@@ -160,8 +163,24 @@ std::vector<IValue> Evaluator::call_schema(const torch::Inst& inst, const torch:
     if (!schema.arguments[i].is_out()) in.push_back(arguments[i]);
   std::vector<IValue> results = row->call(l_, in);
   bool inplace_view = std::find(schema.tags.begin(), schema.tags.end(), "inplace_view") != schema.tags.end();
-  if (inplace_view) return results;  // writes no values: the result is the view
+  if (inplace_view) {  // writes no values: the result is the view
+    if (changes_entry_shape(arguments, results))
+      l_.wrong(
+          "the shape of an input, parameter or buffer is changed in place, which the caller of a program cannot see; "
+          "use the "
+          "form without `_`");
+    return results;
+  }
   return write_marked(schema, arguments, std::move(results));
+}
+
+bool Evaluator::changes_entry_shape(const std::vector<IValue>& arguments, const std::vector<IValue>& results) const {
+  auto* self = arguments.empty() ? nullptr : arguments[0].get<Tensor>();
+  auto* view = results.empty() ? nullptr : results[0].get<Tensor>();
+  if (!self || !view || (self->shape() == view->shape() && self->strides() == view->strides())) return false;
+  auto is_self = [self](const Tensor& t) { return t == *self; };
+  return std::any_of(storages_.begin(), storages_.end(), [&](const EntryStorage& s) { return is_self(s.root); }) ||
+         std::any_of(weights_.begin(), weights_.end(), is_self);
 }
 
 std::vector<IValue> Evaluator::write_marked(const torch::Schema& schema, const std::vector<IValue>& arguments,
@@ -188,7 +207,9 @@ void Evaluator::apply_autocast(AutocastRule rule, std::vector<IValue>& arguments
   DType target = rule == AutocastRule::Float32 ? DType::Float32 : l_.autocast.dtype;
   if (rule == AutocastRule::Promote)
     for (const IValue& a : arguments)
-      for_each_tensor(a, [&](const Tensor& t) { if (eligible(t) && t.dtype() == DType::Float32) target = DType::Float32; });
+      for_each_tensor(a, [&](const Tensor& t) {
+        if (eligible(t) && t.dtype() == DType::Float32) target = DType::Float32;
+      });
   auto cast = [&](auto&& self, IValue& v) -> void {
     if (auto* t = std::get_if<Tensor>(&v.data); t && eligible(*t) && !t->is_wrapped_number()) *t = l_.to(*t, target);
     if (auto* list = std::get_if<IValue::List>(&v.data))
@@ -229,7 +250,8 @@ IValue Evaluator::stand_in(torch::ValueId id) {
   }
 }
 
-void Evaluator::define(const torch::Inst& inst, std::vector<IValue> results, bool failed, bool tainted, size_t nodes_before) {
+void Evaluator::define(const torch::Inst& inst, std::vector<IValue> results, bool failed, bool tainted,
+                       size_t nodes_before) {
   // A row that gives one list serves nodes that declare its elements one by one, and the reverse.
   if (results.size() == 1 && inst.results.size() > 1)
     if (auto* list = std::get_if<IValue::List>(&results[0].data)) results = IValue::List(*list);
@@ -237,7 +259,8 @@ void Evaluator::define(const torch::Inst& inst, std::vector<IValue> results, boo
     IValue value = i < results.size() ? std::move(results[i]) : IValue();
     const torch::Operand& slot = inst.results[i];
     if (auto* id = slot.get<torch::ValueId>()) {
-      environment_[id->at()] = checked(inst, *id, std::move(value), failed || i >= results.size(), tainted, nodes_before);
+      environment_[id->at()] =
+          checked(inst, *id, std::move(value), failed || i >= results.size(), tainted, nodes_before);
     } else if (auto* list = slot.get<torch::Operand::List>()) {
       auto* items = std::get_if<IValue::List>(&value.data);
       if (!failed && (!items || items->size() != list->size()))
@@ -297,8 +320,8 @@ IValue Evaluator::checked(const torch::Inst& inst, torch::ValueId id, IValue val
   if (!same) {
     ++out_.agreement.stride_differences;
     if (out_.agreement.examples.size() < 20)
-      out_.agreement.examples.push_back("%" + inst.name + " " + inst.target + ": " + text_of(node->strides) + " declared " +
-                                        text_of(strides) + " of " + text_of(declared->dims));
+      out_.agreement.examples.push_back("%" + inst.name + " " + inst.target + ": " + text_of(node->strides) +
+                                        " declared " + text_of(strides) + " of " + text_of(declared->dims));
   }
   if (fresh && !node->base) node->strides = std::move(strides);
   return value;
@@ -331,8 +354,10 @@ bool Evaluator::collect_refusals(const std::vector<NamedValue>& operands) {
     const stablehlo::Failure& f = failures[failures_seen_];
     any = true;
     if (refused) continue;  // the lowering has said why
-    Diagnostic d = diagnose(Kind::CannotLower, {{"operator", current_ ? current_->target : std::string("the program")},
-                                                {"problem", std::string(stablehlo::info(f.opcode).name) + ": " + f.message + ", got " + f.got}});
+    Diagnostic d =
+        diagnose(Kind::CannotLower,
+                 {{"operator", current_ ? current_->target : std::string("the program")},
+                  {"problem", std::string(stablehlo::info(f.opcode).name) + ": " + f.message + ", got " + f.got}});
     d.got = describe_operands();
     report(std::move(d));
   }
@@ -347,7 +372,8 @@ void Evaluator::report(Diagnostic d) {
     const torch::Location& location = program_.location(current_->location);
     d.place.source = location.frames;
     d.place.module = location.module_path;
-    if (!location.module_type.empty()) d.place.module += (d.place.module.empty() ? "" : " ") + ("(" + location.module_type + ")");
+    if (!location.module_type.empty())
+      d.place.module += (d.place.module.empty() ? "" : " ") + ("(" + location.module_type + ")");
   }
   sink_.add(std::move(d));
 }
@@ -357,8 +383,8 @@ void Evaluator::report(Diagnostic d) {
 Result<Lowered> lower(const torch::Program& program, const OpTable& table, const Options& options) {
   Evaluator::Merged merged;
   std::set<torch::WeightId> not_inlined;
-  // A walk may find that weights over one record are written: then they are one argument, and the walk begins anew. Both
-  // sets only grow, so this ends.
+  // A walk may find that weights over one record are written: then they are one argument, and the walk begins anew.
+  // Both sets only grow, so this ends.
   while (true) {
     Evaluator evaluator(program, table, options, merged, not_inlined);
     std::optional<Lowered> lowered = evaluator.run();
@@ -367,7 +393,8 @@ Result<Lowered> lower(const torch::Program& program, const OpTable& table, const
       stablehlo::simplify(lowered->module);
       std::vector<Diagnostic> broken;
       for (const stablehlo::VerifyError& e : stablehlo::verify(lowered->module))
-        broken.push_back(diagnose(Kind::Internal, {{"reason", "the program does not verify: " + e.message + " of node %" + e.location.name}}));
+        broken.push_back(diagnose(Kind::Internal, {{"reason", "the program does not verify: " + e.message +
+                                                                  " of node %" + e.location.name}}));
       if (!broken.empty()) return broken;
       lowered->notes = evaluator.sink().all();
       return std::move(*lowered);

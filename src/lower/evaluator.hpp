@@ -50,12 +50,18 @@ class Evaluator {
   std::vector<IValue> walk(torch::BlockId block, std::vector<IValue> inputs);
   void visit(torch::InstId id);
   std::vector<IValue> call(const torch::Inst& inst, std::vector<NamedValue> operands);
-  std::vector<IValue> call_schema(const torch::Inst& inst, const torch::Schema& schema, std::vector<NamedValue> operands);
+  std::vector<IValue> call_schema(const torch::Inst& inst, const torch::Schema& schema,
+                                  std::vector<NamedValue> operands);
+  // Whether an in-place view (t_, unsqueeze_) gives a tensor that the caller holds another shape: eager shows it, we
+  // cannot.
+  bool changes_entry_shape(const std::vector<IValue>& arguments, const std::vector<IValue>& results) const;
   void apply_autocast(AutocastRule rule, std::vector<IValue>& arguments);
   // Writes results into the arguments that the schema marks, and returns what the call returns.
-  std::vector<IValue> write_marked(const torch::Schema& schema, const std::vector<IValue>& arguments, std::vector<IValue> results);
+  std::vector<IValue> write_marked(const torch::Schema& schema, const std::vector<IValue>& arguments,
+                                   std::vector<IValue> results);
   void define(const torch::Inst& inst, std::vector<IValue> results, bool failed, bool tainted, size_t nodes_before);
-  IValue checked(const torch::Inst& inst, torch::ValueId id, IValue value, bool failed, bool tainted, size_t nodes_before);
+  IValue checked(const torch::Inst& inst, torch::ValueId id, IValue value, bool failed, bool tainted,
+                 size_t nodes_before);
   std::optional<stablehlo::Type> declared_type(torch::ValueId id) const;
   IValue stand_in(torch::ValueId id);  // for the result of a node that could not be lowered
   IValue value_of(const torch::Operand& operand) const;
