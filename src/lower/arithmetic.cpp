@@ -14,8 +14,8 @@ stablehlo::Number number_of(const Scalar& s) {
   return s.to_complex();
 }
 
-// PyTorch's CPU kernels: float16 and bfloat16 with a number, or with a wider tensor of one element, are computed in float32
-// and rounded once; the number is not rounded before.
+// PyTorch's CPU kernels: float16 and bfloat16 with a number, or with a wider tensor of one element, are computed in
+// float32 and rounded once; the number is not rounded before.
 DType compute_type(std::span<const Tensor> operands, DType result) {
   for (const Tensor& t : operands)
     if (t.is_wrapped_number() || t.dtype() != result) return accumulate_type(result);
@@ -51,10 +51,9 @@ Value Lower::convert(Value v, DType dtype) {
 Value Lower::broadcast_to(Value v, const Dims& shape) {
   if (!v.has_value()) return v;
   const Dims& from = hlo.type(v).dims;
-  if (from.size() > shape.size())
-    return wrong("cannot broadcast " + text_of(from) + " to " + text_of(shape));
+  if (from.size() > shape.size()) return wrong("cannot broadcast " + text_of(from) + " to " + text_of(shape));
   size_t offset = shape.size() - from.size();
-  Ints kept;       // axes of the operand that are not spread, in the result
+  Ints kept;  // axes of the operand that are not spread, in the result
   Dims squeezed;
   bool same = offset == 0;
   for (size_t i = 0; i < from.size(); ++i) {

@@ -1,5 +1,7 @@
 #include "lower/bind_arguments.hpp"
 
+#include "base/kinds.hpp"
+
 namespace torchlift::lower {
 namespace {
 
@@ -7,9 +9,9 @@ using torch::SchemaBase;
 using torch::SchemaType;
 
 std::string text_of(const SchemaType& type) {
-  static constexpr std::string_view kNames[] = {"Tensor", "Scalar", "int", "SymInt", "float", "bool", "str", "complex", "Device",
-                                                "ScalarType", "Layout", "MemoryFormat", "Generator", "Storage", "Dimname",
-                                                "Stream", "Any", "?"};
+  static constexpr std::string_view kNames[] = {
+      "Tensor",     "Scalar", "int",          "SymInt",    "float",   "bool",    "str",    "complex", "Device",
+      "ScalarType", "Layout", "MemoryFormat", "Generator", "Storage", "Dimname", "Stream", "Any",     "?"};
   std::string out(kNames[static_cast<size_t>(type.base)]);
   if (type.element_optional) out += "?";
   if (type.list) out += "[]";
@@ -89,8 +91,8 @@ Result<std::vector<IValue>> bind_arguments(const torch::Schema& schema, std::vec
         if (schema.arguments[i].name == g.name) at = i;
     }
     if (at >= schema.arguments.size())
-      return diagnose(Kind::ArgumentUnknown,
-                      {{"operator", schema.full_name()}, {"argument", g.name.empty() ? std::to_string(position - 1) : g.name}});
+      return diagnose(Kind::ArgumentUnknown, {{"operator", schema.full_name()},
+                                              {"argument", g.name.empty() ? std::to_string(position - 1) : g.name}});
     out[at] = std::move(g.value);
     have[at] = true;
   }

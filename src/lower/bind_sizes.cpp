@@ -1,6 +1,7 @@
 // Free sizes become numbers: requested ones first, then those of the example inputs; everything is checked.
 #include <algorithm>
 
+#include "base/kinds.hpp"
 #include "base/text.hpp"
 #include "lower/evaluate.hpp"
 
@@ -96,7 +97,8 @@ Result<Bindings> bind_sizes(const torch::Program& program, const std::vector<Bin
     } else {
       std::vector<std::string> known = symbols;
       for (const Name& n : names) known.push_back(n.name);
-      problems.push_back(diagnose(Kind::UnknownDim, {{"name", request.name}, {"known", join(known, ", ", [](auto& s) { return s; })}}));
+      problems.push_back(diagnose(Kind::UnknownDim,
+                                  {{"name", request.name}, {"known", join(known, ", ", [](auto& s) { return s; })}}));
     }
   }
 
@@ -133,11 +135,11 @@ Result<Bindings> bind_sizes(const torch::Program& program, const std::vector<Bin
     auto value = evaluate_size(range.expr, bindings);
     if (!value) continue;
     if ((range.min && *value < Dim(*range.min)) || (range.max && *value > Dim(*range.max)))
-      problems.push_back(diagnose(
-          Kind::DimRange, {{"expr", torch::to_text(range.expr)},
-                           {"got", value->concrete()},
-                           {"low", range.min ? std::to_string(*range.min) : std::string("-inf")},
-                           {"high", range.max ? std::to_string(*range.max) : std::string("inf")}}));
+      problems.push_back(
+          diagnose(Kind::DimRange, {{"expr", torch::to_text(range.expr)},
+                                    {"got", value->concrete()},
+                                    {"low", range.min ? std::to_string(*range.min) : std::string("-inf")},
+                                    {"high", range.max ? std::to_string(*range.max) : std::string("inf")}}));
   }
   if (!problems.empty()) return problems;
   return bindings;

@@ -1,6 +1,7 @@
 // The entry's arguments (inputs, then weights) and results (outputs, then everything that was written).
 #include <algorithm>
 
+#include "base/kinds.hpp"
 #include "lower/evaluator.hpp"
 
 namespace torchlift::lower {
@@ -14,7 +15,8 @@ bool same_view(const torch::Weight& a, const torch::Weight& b) {
 // Whether the weight is its whole record, every element once: then it can stand for the storage.
 bool covers_record(const torch::Weight& w) {
   Dims sizes = dims_of(w.sizes), strides = dims_of(w.strides);
-  return w.storage_offset == 0 && product(sizes) == Dim(w.record_elements) && is_non_overlapping_and_dense(sizes, strides);
+  return w.storage_offset == 0 && product(sizes) == Dim(w.record_elements) &&
+         is_non_overlapping_and_dense(sizes, strides);
 }
 
 }  // namespace
@@ -53,15 +55,21 @@ void Evaluator::make_inputs() {
           if (auto dim = evaluate_size(s, options_.sizes)) strides.push_back(*dim);
         if (strides.size() != type->dims.size()) strides = contiguous_strides(type->dims);
         out.tensor = out_.arguments.size();
-        EntryArgument argument{.role = ArgumentRole::Input, .name = path, .aliases = {}, .dtype = type->dtype,
-                               .shape = type->dims, .leaf = leaf, .weight = {}, .whole_record = false, .result = {}};
+        EntryArgument argument{.role = ArgumentRole::Input,
+                               .name = path,
+                               .aliases = {},
+                               .dtype = type->dtype,
+                               .shape = type->dims,
+                               .leaf = leaf,
+                               .weight = {},
+                               .whole_record = false,
+                               .result = {}};
         environment_[id->at()] = add_argument(std::move(argument), std::move(strides), {}, {});
       }
     } else if (value.expr) {
       if (auto number = torch::evaluate(*value.expr, options_.sizes))
         environment_[id->at()] = std::visit([](const auto& n) { return IValue(n); }, *number);
-      else
-        sink_.add(diagnose(Kind::UnboundSymbol, {{"symbol", value.name}, {"where", "input `" + path + "`"}}));
+      else sink_.add(diagnose(Kind::UnboundSymbol, {{"symbol", value.name}, {"where", "input `" + path + "`"}}));
       out.value = environment_[id->at()];
     }
     out_.inputs.push_back(std::move(out));
@@ -74,13 +82,15 @@ Tensor Evaluator::weight_tensor(torch::WeightId id) {
   const torch::Weight& w = program_.weights[id.at()];
   for (EntryStorage& s : storages_) {
     if (!s.weight.has_value() || !same_view(program_.weights[s.weight.at()], w)) continue;
-    if (s.argument && s.weight != id && !merged_.contains(w.record)) out_.arguments[*s.argument].aliases.push_back(w.name);
+    if (s.argument && s.weight != id && !merged_.contains(w.record))
+      out_.arguments[*s.argument].aliases.push_back(w.name);
     if (!merged_.contains(w.record) || !out_.arguments[*s.argument].whole_record) return s.root;
   }
   Dims sizes = dims_of(w.sizes), strides = dims_of(w.strides);
   if (merged_.contains(w.record)) {
     Tensor whole = whole_record(w.record);
-    if (whole.dtype() != w.dtype) return l_.wrong("`" + w.name + "` is written, and its storage is also used as another dtype");
+    if (whole.dtype() != w.dtype)
+      return l_.wrong("`" + w.name + "` is written, and its storage is also used as another dtype");
     return l_.view_strided(whole, sizes, strides, Dim(w.storage_offset));
   }
   int64_t bytes = product(sizes).concrete() * info(w.dtype).bytes;
@@ -94,8 +104,15 @@ Tensor Evaluator::weight_tensor(torch::WeightId id) {
     if (!t.is_poison()) storages_.push_back({t, t.node()->value, std::nullopt, id, w.record});
     return t;
   }
-  EntryArgument argument{.role = ArgumentRole::Weight, .name = w.name, .aliases = {}, .dtype = w.dtype, .shape = sizes,
-                         .leaf = {}, .weight = id, .whole_record = false, .result = {}};
+  EntryArgument argument{.role = ArgumentRole::Weight,
+                         .name = w.name,
+                         .aliases = {},
+                         .dtype = w.dtype,
+                         .shape = sizes,
+                         .leaf = {},
+                         .weight = id,
+                         .whole_record = false,
+                         .result = {}};
   return add_argument(std::move(argument), strides, id, w.record);
 }
 
@@ -111,13 +128,27 @@ Tensor Evaluator::whole_record(torch::RecordId record) {
   }
   if (covering.has_value()) {
     const torch::Weight& w = program_.weights[covering.at()];
-    EntryArgument argument{.role = ArgumentRole::Weight, .name = w.name, .aliases = {}, .dtype = w.dtype,
-                           .shape = dims_of(w.sizes), .leaf = {}, .weight = covering, .whole_record = false, .result = {}};
+    EntryArgument argument{.role = ArgumentRole::Weight,
+                           .name = w.name,
+                           .aliases = {},
+                           .dtype = w.dtype,
+                           .shape = dims_of(w.sizes),
+                           .leaf = {},
+                           .weight = covering,
+                           .whole_record = false,
+                           .result = {}};
     return add_argument(std::move(argument), dims_of(w.strides), covering, record);
   }
   const torch::Weight& w = program_.weights[first.at()];
-  EntryArgument argument{.role = ArgumentRole::Weight, .name = w.name + ".storage", .aliases = {}, .dtype = w.dtype,
-                         .shape = {Dim(w.record_elements)}, .leaf = {}, .weight = first, .whole_record = true, .result = {}};
+  EntryArgument argument{.role = ArgumentRole::Weight,
+                         .name = w.name + ".storage",
+                         .aliases = {},
+                         .dtype = w.dtype,
+                         .shape = {Dim(w.record_elements)},
+                         .leaf = {},
+                         .weight = first,
+                         .whole_record = true,
+                         .result = {}};
   return add_argument(std::move(argument), {Dim(1)}, first, record);
 }
 
@@ -160,7 +191,8 @@ void Evaluator::apply_mutation(const torch::OutputSpec& spec, const IValue& valu
     if (auto* destination = environment_[id->at()].get<Tensor>()) l_.write_cast(*destination, *source);
     return;
   }
-  report(diagnose(Kind::WrongArgument, {{"message", "the program changes `" + spec.target + "`, which is none of its inputs"}}));
+  report(diagnose(Kind::WrongArgument,
+                  {{"message", "the program changes `" + spec.target + "`, which is none of its inputs"}}));
 }
 
 void Evaluator::make_outputs(const std::vector<IValue>& values) {
@@ -189,7 +221,8 @@ void Evaluator::make_outputs(const std::vector<IValue>& values) {
       Value value = l_.read(*t);
       if (!value.has_value() && !sink_.has_errors())
         sink_.add(diagnose(Kind::Internal, {{"reason", "output " + out.path + " has no value"}}));
-      EntryResult result{.role = ResultRole::Output, .name = out.path, .aliases = {}, .dtype = t->dtype(), .shape = t->shape()};
+      EntryResult result{
+          .role = ResultRole::Output, .name = out.path, .aliases = {}, .dtype = t->dtype(), .shape = t->shape()};
       out.tensor = add_result(std::move(result), value);
     } else {
       out.value = values[i];
@@ -207,8 +240,12 @@ void Evaluator::make_written_results() {
     }
     if (!s.weight.has_value()) {
       EntryArgument& argument = out_.arguments[*s.argument];
-      argument.result = add_result({.role = ResultRole::InputMutation, .name = argument.name, .aliases = {},
-                                    .dtype = argument.dtype, .shape = argument.shape}, l_.read(s.root));
+      argument.result = add_result({.role = ResultRole::InputMutation,
+                                    .name = argument.name,
+                                    .aliases = {},
+                                    .dtype = argument.dtype,
+                                    .shape = argument.shape},
+                                   l_.read(s.root));
       continue;
     }
     // Other names of the record are written with it.
@@ -220,13 +257,21 @@ void Evaluator::make_written_results() {
     }
     EntryArgument& argument = out_.arguments[*s.argument];
     argument.role = ArgumentRole::State;
-    argument.result = add_result({.role = ResultRole::BufferMutation, .name = argument.name, .aliases = argument.aliases,
-                                  .dtype = argument.dtype, .shape = argument.shape}, l_.read(s.root));
+    argument.result = add_result({.role = ResultRole::BufferMutation,
+                                  .name = argument.name,
+                                  .aliases = argument.aliases,
+                                  .dtype = argument.dtype,
+                                  .shape = argument.shape},
+                                 l_.read(s.root));
     if (!merged_.contains(s.record)) continue;
     for (size_t i = 0; i < weights_.size(); ++i) {
       const torch::Weight& w = program_.weights[i];
       if (weights_[i].is_poison() || w.record != s.record || w.name == argument.name) continue;
-      add_result({.role = ResultRole::BufferMutation, .name = w.name, .aliases = {}, .dtype = w.dtype, .shape = dims_of(w.sizes)},
+      add_result({.role = ResultRole::BufferMutation,
+                  .name = w.name,
+                  .aliases = {},
+                  .dtype = w.dtype,
+                  .shape = dims_of(w.sizes)},
                  l_.read(weights_[i]));
     }
   }

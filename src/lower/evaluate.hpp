@@ -1,5 +1,5 @@
-// The walk: a torch::Program with its sizes chosen becomes a StableHLO module. Python values are computed on the spot, tensors
-// become values of the module; one run reports every problem of the program.
+// The walk: a torch::Program with its sizes chosen becomes a StableHLO module. Python values are computed on the spot,
+// tensors become values of the module; one run reports every problem of the program.
 #pragma once
 
 #include <functional>
@@ -14,14 +14,15 @@
 
 namespace torchlift::lower {
 
-// A size or a number that the caller fixes: by symbol ("s77"), or by input path and axis ("x.0"); for int inputs the path.
+// A size or a number that the caller fixes: by symbol ("s77"), or by input path and axis ("x.0"); for int inputs the
+// path.
 struct Binding {
   std::string name;
   int64_t size = 0;
 };
 
-// All symbols of the program bound: requested sizes first, then the sizes of the example inputs. `requested` may name symbols
-// or input axes; expressions such as 2*s60 are solved and checked, and every range of the program is checked.
+// All symbols of the program bound: requested sizes first, then the sizes of the example inputs. `requested` may name
+// symbols or input axes; expressions such as 2*s60 are solved and checked, and every range of the program is checked.
 Result<torch::Bindings> bind_sizes(const torch::Program& program, const std::vector<Binding>& requested);
 
 struct Options {
@@ -42,10 +43,10 @@ struct EntryArgument {
   std::vector<std::string> aliases;  // further names of a weight
   DType dtype{};
   Dims shape;
-  std::optional<size_t> leaf;              // Input
-  std::optional<torch::WeightId> weight;   // Weight, State
-  bool whole_record = false;               // the argument is the weight's whole storage, flat: its views are written
-  std::optional<size_t> result;            // the result that holds its value after the call
+  std::optional<size_t> leaf;             // Input
+  std::optional<torch::WeightId> weight;  // Weight, State
+  bool whole_record = false;              // the argument is the weight's whole storage, flat: its views are written
+  std::optional<size_t> result;           // the result that holds its value after the call
 };
 
 struct EntryResult {
@@ -65,9 +66,9 @@ struct Leaf {
 
 // How inference compares with what the file declares (tensor_values).
 struct Agreement {
-  size_t nodes = 0;            // node results compared
+  size_t nodes = 0;             // node results compared
   size_t type_differences = 0;  // dtype or shape
-  size_t strides = 0;          // results with declared strides
+  size_t strides = 0;           // results with declared strides
   size_t stride_differences = 0;
   std::vector<std::string> examples;  // of differing strides: "%view: [..] declared [..]"
 };

@@ -14,19 +14,21 @@ namespace torchlift::lower {
 
 struct IValue {
   using List = std::vector<IValue>;
-  using Data =
-      std::variant<torch::None, bool, Dim, double, std::complex<double>, std::string, DType, torch::Layout,
-                   torch::MemoryFormat, torch::Device, Tensor, torch::BlockId, torch::OperatorName, torch::CustomObject, List>;
+  using Data = std::variant<torch::None, bool, Dim, double, std::complex<double>, std::string, DType, torch::Layout,
+                            torch::MemoryFormat, torch::Device, Tensor, torch::BlockId, torch::OperatorName,
+                            torch::CustomObject, List>;
   Data data;
 
   IValue() = default;
   template <typename T>
-    requires(!std::is_same_v<std::remove_cvref_t<T>, IValue> && std::is_constructible_v<Data, T &&>)
-  IValue(T&& value) : data(std::forward<T>(value)) {}  // NOLINT
-  IValue(Scalar s);                                    // NOLINT
+  requires(!std::is_same_v<std::remove_cvref_t<T>, IValue> && std::is_constructible_v<Data, T&&>) IValue(T&& value)
+      : data(std::forward<T>(value)) {}  // NOLINT
+  IValue(Scalar s);                      // NOLINT
 
   template <typename T>
-  const T* get() const { return std::get_if<T>(&data); }
+  const T* get() const {
+    return std::get_if<T>(&data);
+  }
   bool is_none() const { return std::holds_alternative<torch::None>(data); }
   bool is_tensor() const { return std::holds_alternative<Tensor>(data); }
   bool is_number() const;

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "base/kinds.hpp"
+
 namespace torchlift::lower {
 
 Lower::Lower(stablehlo::Module& module, Precision precision) : hlo(module), precision_(precision) {}
@@ -66,10 +68,9 @@ Tensor Lower::view_reshape(Tensor base, Dims shape, Dims strides) {
 
 namespace {
 
-// Whether every element is reached once, in rising order of memory with no gap: then the storage is the tensor, permuted.
-bool covers_storage(const TensorNode& root) {
-  return is_non_overlapping_and_dense(root.shape, root.strides);
-}
+// Whether every element is reached once, in rising order of memory with no gap: then the storage is the tensor,
+// permuted.
+bool covers_storage(const TensorNode& root) { return is_non_overlapping_and_dense(root.shape, root.strides); }
 
 }  // namespace
 
@@ -197,8 +198,8 @@ void Lower::write(Tensor destination, Value value) {
 void Lower::write_cast(Tensor destination, Tensor source) {
   if (destination.is_poison() || source.is_poison()) return;
   if (!can_cast(source.dtype(), destination.dtype())) {
-    wrong("result type " + std::string(info(source.dtype()).torch_name) + " cannot be cast to the desired output type " +
-          std::string(info(destination.dtype()).torch_name));
+    wrong("result type " + std::string(info(source.dtype()).torch_name) +
+          " cannot be cast to the desired output type " + std::string(info(destination.dtype()).torch_name));
     return;
   }
   Value value = broadcast_to(read(source, destination.dtype()), destination.shape());
@@ -262,6 +263,11 @@ std::optional<std::vector<int64_t>> Lower::axes(std::span<const int64_t> list, i
   return out;
 }
 
+Dim Lower::size(Value v, int64_t axis) const {
+  const Dims& dims = type(v).dims;
+  return axis >= 0 && static_cast<size_t>(axis) < dims.size() ? dims[static_cast<size_t>(axis)] : Dim(1);
+}
+
 int64_t Lower::pin(const Dim& dim) {
   if (dim.is_symbolic()) pins_.push_back({current_node, dim.expr().text()});
   return dim.concrete();
@@ -289,7 +295,8 @@ Refused Lower::wrong(std::string message) { return refuse(Kind::WrongArgument, {
 
 bool Lower::expect_rank(Tensor t, int64_t low, int64_t high, std::string_view what) {
   if (t.rank() >= low && t.rank() <= high) return true;
-  std::string want = low == high ? std::to_string(low) + "-D" : std::to_string(low) + "-D to " + std::to_string(high) + "-D";
+  std::string want =
+      low == high ? std::to_string(low) + "-D" : std::to_string(low) + "-D to " + std::to_string(high) + "-D";
   wrong("expected " + want + " " + std::string(what) + ", got " + describe(t));
   return false;
 }

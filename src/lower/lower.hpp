@@ -26,14 +26,18 @@ using stablehlo::Values;
 
 // What a refusing lowering returns: poison of whatever type the lowering has.
 struct Refused {
-  operator Tensor() const { return {}; }         // NOLINT
-  operator Value() const { return {}; }          // NOLINT
+  operator Tensor() const { return {}; }  // NOLINT
+  operator Value() const { return {}; }   // NOLINT
   template <typename... T>
-  operator std::tuple<T...>() const { return {}; }  // NOLINT
+  operator std::tuple<T...>() const {
+    return {};
+  }  // NOLINT
   template <typename T>
-  operator std::vector<T>() const { return {}; }    // NOLINT
-  operator IValue() const { return Tensor(); }      // NOLINT
-  operator Dim() const { return Dim(1); }           // NOLINT
+  operator std::vector<T>() const {
+    return {};
+  }                                             // NOLINT
+  operator IValue() const { return Tensor(); }  // NOLINT
+  operator Dim() const { return Dim(1); }       // NOLINT
 };
 
 // An operator used for its meaning inside a lowering, by dtype-agnostic binary opcode.
@@ -62,21 +66,22 @@ class Lower {
   // Any strided view of the storage under `base` (as_strided); also how views of one stored record are made.
   Tensor view_strided(Tensor base, Dims shape, Dims strides, Dim storage_offset);
 
-  Value read(Tensor t);                                     // current contents
-  Value read(Tensor t, DType dtype);                        // converted
-  Value read(Tensor t, DType dtype, const Dims& shape);     // converted and broadcast
+  Value read(Tensor t);                                  // current contents
+  Value read(Tensor t, DType dtype);                     // converted
+  Value read(Tensor t, DType dtype, const Dims& shape);  // converted and broadcast
   // Replaces the contents of `destination` (all elements), through its views. The value must have its dtype and shape.
   void write(Tensor destination, Value value);
   // The same with PyTorch's rules for in-place results: cast to the destination's dtype, broadcast to its shape.
   void write_cast(Tensor destination, Tensor source);
 
   // ---- values (arithmetic.cpp)
-  Type type(Value v) const { return hlo.type(v); }
-  Value convert(Value v, DType dtype);                   // PyTorch's conversion (float to narrow integers wraps)
-  Value broadcast_to(Value v, const Dims& shape);        // aligned at the last axis
-  Value constant(DType dtype, const Scalar& number);     // rank 0
+  const Type& type(Value v) const { return hlo.type(v); }  // stays valid while the program grows; a scalar for poison
+  Dim size(Value v, int64_t axis) const;                   // of a poisoned value, which has no axes: 1
+  Value convert(Value v, DType dtype);                     // PyTorch's conversion (float to narrow integers wraps)
+  Value broadcast_to(Value v, const Dims& shape);          // aligned at the last axis
+  Value constant(DType dtype, const Scalar& number);       // rank 0
   Value full(const Dims& shape, DType dtype, const Scalar& number);
-  Value full_like(Value v, const Scalar& number);        // same type as v
+  Value full_like(Value v, const Scalar& number);  // same type as v
   Value is_nan(Value v);
   // -inf or the smallest integer, +inf or the largest.
   Scalar lowest(DType dtype) const;
@@ -85,13 +90,13 @@ class Lower {
   // ---- arithmetic on tensors, with promotion and broadcasting (arithmetic.cpp)
   using Unary = Value (stablehlo::Builder::*)(Value);
   using Binary = Value (stablehlo::Builder::*)(Value, Value);
-  Tensor unary(Tensor a, Unary op);                      // dtype kept
-  Tensor unary_float(Tensor a, Unary op);                // integers become float32
-  Tensor binary(Tensor a, Tensor b, Binary op);          // in result_type
+  Tensor unary(Tensor a, Unary op);              // dtype kept
+  Tensor unary_float(Tensor a, Unary op);        // integers become float32
+  Tensor binary(Tensor a, Tensor b, Binary op);  // in result_type
   Tensor add(Tensor a, Tensor b) { return binary(a, b, &stablehlo::Builder::add); }
   Tensor sub(Tensor a, Tensor b) { return binary(a, b, &stablehlo::Builder::subtract); }
   Tensor mul(Tensor a, Tensor b) { return binary(a, b, &stablehlo::Builder::multiply); }
-  Tensor div(Tensor a, Tensor b);                        // true division: integers become float32
+  Tensor div(Tensor a, Tensor b);  // true division: integers become float32
   Tensor add(Tensor a, const Scalar& b) { return b.is_zero() && !b.is_complex() ? keep(a, b) : add(a, wrap(b)); }
   Tensor sub(Tensor a, const Scalar& b) { return sub(a, wrap(b)); }
   Tensor mul(Tensor a, const Scalar& b) { return b.is_one() ? keep(a, b) : mul(a, wrap(b)); }
@@ -107,7 +112,7 @@ class Lower {
   Tensor minimum(Tensor a, Tensor b) { return binary(a, b, &stablehlo::Builder::minimum_nan); }
   Tensor compare(Tensor a, Tensor b, ComparisonDirection direction);
   Tensor where(Tensor condition, Tensor on_true, Tensor on_false);
-  Tensor to(Tensor a, DType dtype);                      // a itself if it has the dtype, else a converted copy
+  Tensor to(Tensor a, DType dtype);  // a itself if it has the dtype, else a converted copy
 
   // Shapes broadcast together, as in PyTorch; refuses (and returns nothing) where they do not fit.
   std::optional<Dims> broadcast_shapes(std::span<const Tensor> tensors);
@@ -134,8 +139,8 @@ class Lower {
   Precision precision() const { return precision_; }
   // Walks a nested graph here, in the current region (higher-order operators).
   std::function<std::vector<IValue>(torch::BlockId, std::vector<IValue>)> call_graph;
-  // Calls an operator of the table by key with positional arguments, as the graph would: for operators defined by others
-  // of another family where a C++ call would need a cycle.
+  // Calls an operator of the table by key with positional arguments, as the graph would: for operators defined by
+  // others of another family where a C++ call would need a cycle.
   struct Autocast {
     bool enabled = false;
     DType dtype = DType::BFloat16;
@@ -143,8 +148,8 @@ class Lower {
   Autocast autocast;
   bool allow_train_dropout = false;
 
-  // A StableHLO region: what is read inside stays inside. Writes to tensors made outside are undone at its end and handed
-  // back, so that the region can return them.
+  // A StableHLO region: what is read inside stays inside. Writes to tensors made outside are undone at its end and
+  // handed back, so that the region can return them.
   class Region {
    public:
     explicit Region(Lower& l);

@@ -78,19 +78,19 @@ OpTable::OpTable(std::span<const std::span<const Row>> families) {
 }
 
 const Row* OpTable::exact(std::string_view key) const {
-  auto it = std::lower_bound(rows_.begin(), rows_.end(), key, [](const Row* r, std::string_view k) { return r->key < k; });
+  auto it =
+      std::lower_bound(rows_.begin(), rows_.end(), key, [](const Row* r, std::string_view k) { return r->key < k; });
   return it != rows_.end() && (*it)->key == key ? *it : nullptr;
 }
 
 const Row* OpTable::find(const torch::Schema& schema) const {
-  auto key_of = [](std::string_view name) {
-    return name.starts_with("aten::") ? name.substr(6) : name;
-  };
+  auto key_of = [](std::string_view name) { return name.starts_with("aten::") ? name.substr(6) : name; };
   std::string full = schema.full_name();
   std::string_view base = key_of(schema.name);
   if (!schema.overload.empty())
     if (const Row* row = exact(key_of(full))) return row;
-  auto it = std::lower_bound(rows_.begin(), rows_.end(), base, [](const Row* r, std::string_view k) { return r->key < k; });
+  auto it =
+      std::lower_bound(rows_.begin(), rows_.end(), base, [](const Row* r, std::string_view k) { return r->key < k; });
   for (; it != rows_.end() && (*it)->key == base; ++it)
     if (serves((*it)->params, schema)) return *it;
   return nullptr;

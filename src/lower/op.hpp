@@ -32,7 +32,21 @@ struct TensorOptions {
 struct Ignored {};
 
 enum class ParamBase : uint8_t {
-  Tensor, Operand, Scalar, Dim, Int, Float, Bool, Str, Device, DType, Layout, MemoryFormat, Options, Ignored, Any
+  Tensor,
+  Operand,
+  Scalar,
+  Dim,
+  Int,
+  Float,
+  Bool,
+  Str,
+  Device,
+  DType,
+  Layout,
+  MemoryFormat,
+  Options,
+  Ignored,
+  Any
 };
 
 struct ParamSpec {
@@ -62,45 +76,58 @@ Dim unbox_dim(const IValue& v);
 double unbox_float(const IValue& v);
 bool unbox_bool(const IValue& v);
 
-template <> struct Unbox<Tensor> : UnboxBase<ParamBase::Tensor> {
+template <>
+struct Unbox<Tensor> : UnboxBase<ParamBase::Tensor> {
   static Tensor from(Lower& l, const IValue* v) { return unbox_tensor(l, *v); }
 };
-template <> struct Unbox<Operand> : UnboxBase<ParamBase::Operand> {
+template <>
+struct Unbox<Operand> : UnboxBase<ParamBase::Operand> {
   static Operand from(Lower& l, const IValue* v) { return unbox_tensor(l, *v); }
 };
-template <> struct Unbox<Scalar> : UnboxBase<ParamBase::Scalar> {
+template <>
+struct Unbox<Scalar> : UnboxBase<ParamBase::Scalar> {
   static Scalar from(Lower&, const IValue* v) { return v->number().value_or(Scalar(0)); }
 };
-template <> struct Unbox<Dim> : UnboxBase<ParamBase::Dim> {
+template <>
+struct Unbox<Dim> : UnboxBase<ParamBase::Dim> {
   static Dim from(Lower&, const IValue* v) { return unbox_dim(*v); }
 };
-template <> struct Unbox<int64_t> : UnboxBase<ParamBase::Int> {
+template <>
+struct Unbox<int64_t> : UnboxBase<ParamBase::Int> {
   static int64_t from(Lower& l, const IValue* v) { return l.pin(unbox_dim(*v)); }
 };
-template <> struct Unbox<double> : UnboxBase<ParamBase::Float> {
+template <>
+struct Unbox<double> : UnboxBase<ParamBase::Float> {
   static double from(Lower&, const IValue* v) { return unbox_float(*v); }
 };
-template <> struct Unbox<bool> : UnboxBase<ParamBase::Bool> {
+template <>
+struct Unbox<bool> : UnboxBase<ParamBase::Bool> {
   static bool from(Lower&, const IValue* v) { return unbox_bool(*v); }
 };
-template <> struct Unbox<std::string> : UnboxBase<ParamBase::Str> {
+template <>
+struct Unbox<std::string> : UnboxBase<ParamBase::Str> {
   static std::string from(Lower&, const IValue* v) { return v->get<std::string>() ? *v->get<std::string>() : ""; }
 };
-template <> struct Unbox<DType> : UnboxBase<ParamBase::DType> {
+template <>
+struct Unbox<DType> : UnboxBase<ParamBase::DType> {
   static DType from(Lower&, const IValue* v) { return v->get<DType>() ? *v->get<DType>() : DType::Float32; }
 };
-template <> struct Unbox<torch::MemoryFormat> : UnboxBase<ParamBase::MemoryFormat> {
+template <>
+struct Unbox<torch::MemoryFormat> : UnboxBase<ParamBase::MemoryFormat> {
   static torch::MemoryFormat from(Lower&, const IValue* v) {
     return v->get<torch::MemoryFormat>() ? *v->get<torch::MemoryFormat>() : torch::MemoryFormat::Contiguous;
   }
 };
-template <> struct Unbox<Ignored> : UnboxBase<ParamBase::Ignored> {
+template <>
+struct Unbox<Ignored> : UnboxBase<ParamBase::Ignored> {
   static Ignored from(Lower&, const IValue*) { return {}; }
 };
-template <> struct Unbox<IValue> : UnboxBase<ParamBase::Any> {
+template <>
+struct Unbox<IValue> : UnboxBase<ParamBase::Any> {
   static IValue from(Lower&, const IValue* v) { return *v; }
 };
-template <> struct Unbox<TensorOptions> : UnboxBase<ParamBase::Options> {
+template <>
+struct Unbox<TensorOptions> : UnboxBase<ParamBase::Options> {
   static TensorOptions from(Lower&, const IValue* v) {
     return {v->get<DType>() ? std::optional(*v->get<DType>()) : std::nullopt};
   }
@@ -116,8 +143,10 @@ struct UnboxList {
     return out;
   }
 };
-template <typename T> struct Unbox<std::vector<T>> : UnboxList<T> {};
-template <> struct Unbox<OptionalTensorList> {
+template <typename T>
+struct Unbox<std::vector<T>> : UnboxList<T> {};
+template <>
+struct Unbox<OptionalTensorList> {
   static constexpr ParamSpec spec{.base = ParamBase::Tensor, .list = true, .element_optional = true};
   static OptionalTensorList from(Lower& l, const IValue* v) {
     OptionalTensorList out;
@@ -127,7 +156,8 @@ template <> struct Unbox<OptionalTensorList> {
     return out;
   }
 };
-template <typename T> struct Unbox<std::optional<T>> {
+template <typename T>
+struct Unbox<std::optional<T>> {
   static constexpr ParamSpec spec{.base = Unbox<T>::spec.base, .list = Unbox<T>::spec.list, .optional = true};
   static std::optional<T> from(Lower& l, const IValue* v) {
     if (v->is_none()) return std::nullopt;
@@ -139,23 +169,29 @@ template <typename T> struct Unbox<std::optional<T>> {
 
 using IValues = std::vector<IValue>;
 
-template <typename T> struct BoxResult {
+template <typename T>
+struct BoxResult {
   static IValues box(T value) { return {IValue(std::move(value))}; }
 };
-template <> struct BoxResult<IValues> {
+template <>
+struct BoxResult<IValues> {
   static IValues box(IValues values) { return values; }
 };
-template <> struct BoxResult<TensorList> {
+template <>
+struct BoxResult<TensorList> {
   static IValues box(const TensorList& list) { return {IValue(IValue::List(list.begin(), list.end()))}; }
 };
-template <typename... T> struct BoxResult<std::tuple<T...>> {
+template <typename... T>
+struct BoxResult<std::tuple<T...>> {
   static IValues box(std::tuple<T...> t) {
-    return std::apply([](auto&&... v) { return IValues{BoxResult<std::remove_cvref_t<decltype(v)>>::box(std::move(v)).front()...}; },
-                      std::move(t));
+    return std::apply(
+        [](auto&&... v) { return IValues{BoxResult<std::remove_cvref_t<decltype(v)>>::box(std::move(v)).front()...}; },
+        std::move(t));
   }
 };
 
-template <auto F> struct Boxer;
+template <auto F>
+struct Boxer;
 template <typename R, typename... Args, R (*F)(Lower&, Args...)>
 struct Boxer<F> {
   static constexpr std::array<ParamSpec, sizeof...(Args)> params{Unbox<std::remove_cvref_t<Args>>::spec...};
@@ -194,7 +230,8 @@ struct Row {
   std::string_view key;  // "addmm", "max.dim", "_operator::mul"; the namespace aten:: is left out
   IValues (*call)(Lower& l, std::span<const IValue> args);
   std::span<const ParamSpec> params;
-  bool positional = false;  // called with the operands as they stand: no schema (Python callables, higher-order operators)
+  bool positional =
+      false;  // called with the operands as they stand: no schema (Python callables, higher-order operators)
   std::array<std::string_view, 3> hidden_writes{};   // arguments written without an alias mark in the schema
   std::array<std::string_view, 2> hidden_aliases{};  // arguments whose storage the result may share without a mark
   AutocastRule autocast = AutocastRule::None;

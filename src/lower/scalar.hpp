@@ -12,12 +12,12 @@ namespace torchlift::lower {
 
 class Scalar {
  public:
-  Scalar(bool value) : data_(value) {}                       // NOLINT
-  Scalar(int value) : data_(Dim(value)) {}                   // NOLINT
-  Scalar(int64_t value) : data_(Dim(value)) {}               // NOLINT
-  Scalar(Dim value) : data_(std::move(value)) {}             // NOLINT
-  Scalar(double value) : data_(value) {}                     // NOLINT
-  Scalar(std::complex<double> value) : data_(value) {}       // NOLINT
+  Scalar(bool value) : data_(value) {}                  // NOLINT
+  Scalar(int value) : data_(Dim(value)) {}              // NOLINT
+  Scalar(int64_t value) : data_(Dim(value)) {}          // NOLINT
+  Scalar(Dim value) : data_(std::move(value)) {}        // NOLINT
+  Scalar(double value) : data_(value) {}                // NOLINT
+  Scalar(std::complex<double> value) : data_(value) {}  // NOLINT
 
   bool is_bool() const { return std::holds_alternative<bool>(data_); }
   bool is_int() const { return std::holds_alternative<Dim>(data_); }

@@ -100,7 +100,8 @@ Dims strides_for(std::span<const Dim> shape, torch::MemoryFormat format) {
   return last ? channels_last_strides(shape) : contiguous_strides(shape);
 }
 
-std::optional<Dims> view_strides(std::span<const Dim> shape, std::span<const Dim> strides, std::span<const Dim> new_shape) {
+std::optional<Dims> view_strides(std::span<const Dim> shape, std::span<const Dim> strides,
+                                 std::span<const Dim> new_shape) {
   if (strides.size() != shape.size()) return std::nullopt;
   if (product(shape) == Dim(0)) {
     bool same = std::equal(shape.begin(), shape.end(), new_shape.begin(), new_shape.end());
@@ -146,8 +147,9 @@ Dims iterator_strides(std::span<const Tensor> operands, std::span<const Dim> sha
     all_contiguous = all_contiguous && same && is_contiguous(t.shape(), t.strides());
     all_last = all_last && same && matches(t.shape(), t.strides(), channels_last_strides(t.shape()));
     if (!first) first = &t;
-    all_dense_alike = all_dense_alike && same && is_non_overlapping_and_dense(t.shape(), t.strides()) &&
-                      std::equal(t.strides().begin(), t.strides().end(), first->strides().begin(), first->strides().end());
+    all_dense_alike =
+        all_dense_alike && same && is_non_overlapping_and_dense(t.shape(), t.strides()) &&
+        std::equal(t.strides().begin(), t.strides().end(), first->strides().begin(), first->strides().end());
     std::vector<int64_t> own(rank, 0);
     size_t offset = rank - std::min(rank, t.shape().size());
     for (size_t i = 0; i < t.shape().size() && offset + i < rank; ++i) {

@@ -19,9 +19,10 @@ Dims channels_last_strides(std::span<const Dim> shape);
 torch::MemoryFormat suggest_memory_format(std::span<const Dim> shape, std::span<const Dim> strides);
 Dims strides_for(std::span<const Dim> shape, torch::MemoryFormat format);  // Contiguous, ChannelsLast, ChannelsLast3d
 
-// The strides under which a tensor of `shape` and `strides` can be seen as `new_shape` without a copy; nothing if it cannot
-// (ATen's computeStride).
-std::optional<Dims> view_strides(std::span<const Dim> shape, std::span<const Dim> strides, std::span<const Dim> new_shape);
+// The strides under which a tensor of `shape` and `strides` can be seen as `new_shape` without a copy; nothing if it
+// cannot (ATen's computeStride).
+std::optional<Dims> view_strides(std::span<const Dim> shape, std::span<const Dim> strides,
+                                 std::span<const Dim> new_shape);
 
 // Strides of the result of an elementwise operator over these operands, broadcast to `shape` (ATen's TensorIterator).
 Dims iterator_strides(std::span<const Tensor> operands, std::span<const Dim> shape);

@@ -1,6 +1,6 @@
-// A tensor while lowering: storage and view chain. A root holds its current StableHLO value; a view says how it is read from
-// its base and how a write to it changes the base. Reading replays the chain forward, writing folds it back, so that
-// in-place operators need no code of their own.
+// A tensor while lowering: storage and view chain. A root holds its current StableHLO value; a view says how it is read
+// from its base and how a write to it changes the base. Reading replays the chain forward, writing folds it back, so
+// that in-place operators need no code of their own.
 #pragma once
 
 #include <cstdint>
@@ -23,19 +23,19 @@ struct ViewStep {
 
 // Owned by Lower, at a stable address; a Tensor points to one. Lowerings use Tensor's accessors and Lower's functions.
 struct TensorNode {
-  size_t index = 0;    // in the order of making
+  size_t index = 0;  // in the order of making
   DType dtype{};
   Dims shape;
-  Dims strides;        // PyTorch's, in elements: they decide what aliases
-  Dim storage_offset;  // in elements, from the root's first
+  Dims strides;                // PyTorch's, in elements: they decide what aliases
+  Dim storage_offset;          // in elements, from the root's first
   TensorNode* base = nullptr;  // set: a view of base
   ViewStep step;
   Value value;           // root: the current contents
   uint64_t version = 0;  // root: counts writes
   Value cached;          // view: the last read
   uint64_t cached_version = 0;
-  bool failed = false;               // stands for the result of a node that could not be lowered
-  std::optional<Scalar> number;      // a Python scalar in a tensor's place: takes part in promotion as a wrapped number
+  bool failed = false;           // stands for the result of a node that could not be lowered
+  std::optional<Scalar> number;  // a Python scalar in a tensor's place: takes part in promotion as a wrapped number
 
   TensorNode* root() {
     TensorNode* n = this;
@@ -56,7 +56,8 @@ class Tensor {
   const Dims& shape() const { return node_ ? node_->shape : none(); }
   const Dims& strides() const { return node_ ? node_->strides : none(); }
   int64_t rank() const { return static_cast<int64_t>(shape().size()); }
-  // The size of one axis; negative counts from the end. An axis that is not there has size 1 (the builder refuses later).
+  // The size of one axis; negative counts from the end. An axis that is not there has size 1 (the builder refuses
+  // later).
   Dim dim(int64_t axis) const {
     if (axis < 0) axis += rank();
     return axis >= 0 && axis < rank() ? shape()[static_cast<size_t>(axis)] : Dim(1);
@@ -83,7 +84,8 @@ class Tensor {
   TensorNode* node_ = nullptr;
 };
 
-// A tensor, or a Python number in its place (already made a wrapped 0-dim tensor): serves overloads that differ only by that.
+// A tensor, or a Python number in its place (already made a wrapped 0-dim tensor): serves overloads that differ only by
+// that.
 struct Operand : Tensor {
   using Tensor::Tensor;
   Operand(Tensor t) : Tensor(t) {}  // NOLINT
