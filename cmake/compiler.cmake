@@ -12,6 +12,8 @@ endif()
 
 # Paths in debug information and messages start at the repository, so that equal sources give equal objects everywhere.
 add_compile_options(-ffile-prefix-map=${CMAKE_SOURCE_DIR}/=)
+# An index out of bounds ends the program in every build: files are hostile.
+add_compile_definitions(_GLIBCXX_ASSERTIONS)
 if(TORCHLIFT_DEVELOPER)
   add_compile_options("$<$<COMPILE_LANGUAGE:CXX>:-Wall;-Wextra;-Wconversion;-Wshadow>")
   if(TORCHLIFT_WERROR)

@@ -250,11 +250,11 @@ std::optional<Dim> step_count(Lower& l, const Values& xs) {
   std::optional<Dim> count;
   for (Value v : xs) {
     if (!v.has_value()) return std::nullopt;
-    if (l.type(v).rank() == 0 || (count && *count != l.size(v, 0))) {
+    if (l.type(v).rank() == 0 || (count && *count != l.type(v).dims[0])) {
       l.wrong("expected operands of one size along dim 0");
       return std::nullopt;
     }
-    count = l.size(v, 0);
+    count = l.type(v).dims[0];
   }
   if (!count) l.wrong("expected at least one operand to go through");
   return count;

@@ -140,7 +140,7 @@ Value transposed_in_half(Lower& l, Tensor input, Tensor weight, const Spec& spec
   Ints interior(spatial + 3, 0);
   for (size_t i = 0; i < spatial; ++i) interior[i + 3] = spec.stride[i] - 1;
   Value sum;
-  int64_t places = l.pin(l.size(columns, last));
+  int64_t places = l.pin(l.type(columns).dims[static_cast<size_t>(last)]);
   for (int64_t n = 0; n < places; ++n) {
     Value term = drop_axis(l, slice_axis(l, columns, last, n, n + 1), last);
     Dims low(spatial + 3, Dim(0)), high(spatial + 3, Dim(0));

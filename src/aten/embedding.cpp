@@ -21,7 +21,7 @@ Value rows_at(Lower& l, Value table, Value indices) {
   g.collapsed_slice_dims = {0};
   g.start_index_map = {0};
   g.index_vector_dim = rank;
-  g.slice_sizes = {Dim(1), l.size(table, 1)};
+  g.slice_sizes = {Dim(1), l.type(table).dims[1]};
   return l.hlo.gather(table, indices, std::move(g));
 }
 
@@ -48,7 +48,7 @@ struct BagArguments {
 
 // Which bag each index falls into: the number of offsets at or before it, less one.
 Value bag_numbers(Lower& l, Value offsets, const Dim& count) {
-  Dims grid{count, l.size(offsets, 0)};
+  Dims grid{count, l.type(offsets).dims[0]};
   Value place = l.hlo.iota({DType::Int64, grid}, 0);
   Value begun = l.hlo.compare(along_axis(l, offsets, 1, grid), place, ComparisonDirection::Le);
   Value sum = l.hlo.reduce(l.convert(begun, DType::Int64), {1}, Reducer::Add);

@@ -187,7 +187,7 @@ HistogramDd histogramdd_edges(Lower& l, Tensor self, TensorList bins, Ignored, O
   if (!x || !weight_fits(l, weight, *x)) return {};
   for (Tensor& edges : bins) {
     if (edges.rank() != 1 || edges.dim(0) < Dim(2)) return l.wrong("histogramdd between " + describe(edges));
-    edges = l.make(l.read(edges, self.dtype()));
+    edges = l.to(edges, self.dtype());
   }
   Tensor counts = count_boxes(l, *x, bins, weight, density);
   return {counts, bins};

@@ -96,6 +96,7 @@ Value eliminate(Lower& l, Value a, Value k) {
 }
 
 std::optional<Factors> factor(Lower& l, Tensor A) {
+  if (A.is_poison()) return std::nullopt;
   Dims batch = batch_of(A);
   Dim count = product(batch), m = A.dim(-2), n = A.dim(-1), steps = min(m, n);
   Value a = l.hlo.reshape(l.read(A), {count, m, n});

@@ -32,7 +32,7 @@ Value affine(Lower& l, Value x, Value weight, Value bias) {
 Value gate(Lower& l, Value all, int64_t number, int64_t count) {
   if (!all.has_value()) return {};
   auto last = static_cast<int64_t>(l.type(all).rank()) - 1;
-  Dim width = floordiv(l.size(all, last), Dim(count));
+  Dim width = floordiv(l.type(all).dims[static_cast<size_t>(last)], Dim(count));
   return slice_axis(l, all, last, width * Dim(number), width * Dim(number + 1));
 }
 

@@ -318,7 +318,7 @@ Tensor sum_to_size(Lower& l, Tensor self, Dims size) {
     bool fits = size.size() <= at(self.rank()) && (spread || size[i - added] == self.shape()[i]);
     if (!fits) return l.wrong("sum_to_size of " + describe(self) + " to " + text_of(size));
   }
-  if (summed.empty()) return l.make(l.read(self), lower::dense_strides_like(self.shape(), self.strides()));
+  if (summed.empty()) return self;
   DType dtype = is_integral(self.dtype()) ? DType::Int64 : self.dtype();
   Value sum = l.hlo.reduce(l.read(self, lower::accumulate_type(dtype)), summed, Reducer::Add);
   return l.make(l.hlo.reshape(l.convert(sum, dtype), size));

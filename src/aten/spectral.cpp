@@ -49,7 +49,7 @@ Value complex_sums(Lower& l, Value v, std::span<const int64_t> axes, bool invers
     order.insert(order.end(), now.begin(), now.end());
     for (size_t i = 0; i < order.size(); ++i) back[static_cast<size_t>(order[i])] = static_cast<int64_t>(i);
     Dims length;
-    for (int64_t axis : now) length.push_back(l.size(v, axis));
+    for (int64_t axis : now) length.push_back(l.type(v).dims[static_cast<size_t>(axis)]);
     Value transformed = l.hlo.fft(l.hlo.transpose(v, order), inverse ? FftType::Ifft : FftType::Fft, length);
     if (inverse) transformed = scale(l, transformed, static_cast<double>(product(length).concrete()));
     v = l.hlo.transpose(transformed, back);
@@ -60,7 +60,7 @@ Value complex_sums(Lower& l, Value v, std::span<const int64_t> axes, bool invers
 // The non-negative frequencies of a real signal.
 Value real_to_half(Lower& l, Value v, int64_t axis) {
   if (!v.has_value()) return {};
-  Dim n = l.size(v, axis);
+  Dim n = l.type(v).dims[static_cast<size_t>(axis)];
   return move_from_last(l, l.hlo.fft(move_last(l, v, axis), FftType::Rfft, {n}), axis);
 }
 
@@ -73,7 +73,7 @@ Value half_to_real(Lower& l, Value v, int64_t axis, const Dim& n) {
 
 Value resize_axis(Lower& l, Value v, int64_t axis, const Dim& n) {
   if (!v.has_value()) return {};
-  Dim have = l.size(v, axis);
+  Dim have = l.type(v).dims[static_cast<size_t>(axis)];
   return have == n ? v : pad_axis(l, v, axis, 0, n - have);
 }
 
@@ -316,7 +316,7 @@ std::optional<Frames> frames_of(Lower& l, int64_t n_fft, Optional<int64_t> hop_l
 // The signal [batch, time] with `amount` mirrored or zero elements at both ends.
 Value pad_ends(Lower& l, Value v, int64_t amount, const std::string& mode) {
   if (!v.has_value()) return {};
-  Dim n = l.size(v, 1);
+  Dim n = l.type(v).dims[1];
   if (mode == "constant") return pad_axis(l, v, 1, amount, amount);
   if (mode != "reflect") return l.unsupported("pad_mode", mode, "use `reflect` or `constant`");
   if (Dim(amount) >= n)
@@ -406,7 +406,7 @@ struct IstftOptions {
 // Signals of the frames: [batch, frame, n_fft].
 Value frame_signals(Lower& l, Value v, int64_t n_fft, const IstftOptions& o) {
   if (!v.has_value()) return {};
-  Dim frequencies = l.size(v, 2), half(n_fft / 2 + 1);
+  Dim frequencies = l.type(v).dims[2], half(n_fft / 2 + 1);
   bool onesided = o.onesided.value_or(frequencies != Dim(n_fft));
   if (frequencies != (onesided ? half : Dim(n_fft)) || (onesided && o.return_complex))
     return l.wrong("expected " + (onesided ? half : Dim(n_fft)).text() + " frequencies, got " + frequencies.text());

@@ -118,7 +118,7 @@ Value sample_combination(Lower& l, Value input, const std::vector<Tap>& taps, DT
   }
   g.index_vector_dim = rank;
   g.slice_sizes.assign(taps.size() + 2, Dim(1));
-  g.slice_sizes[1] = l.size(input, 1);
+  g.slice_sizes[1] = l.type(input).dims[1];
   Value taken = l.hlo.gather(input, l.hlo.concatenate(columns, rank), std::move(g));
   if (!taken.has_value()) return {};
   const Dims result = l.type(taken).dims;
@@ -366,7 +366,7 @@ std::vector<Tap> roi_taps(Lower& l, Formula low, Formula high, const Dim& pooled
   Formula extent = high - low;
   if (!aligned) extent = max(extent, 1.0);
   Dim count = pooled * Dim(samples);
-  Dims grid{l.size(low, 0), count};
+  Dims grid{l.type(low).dims[0], count};
   auto n = static_cast<double>(count.concrete());  // a factor, no size
   Value steps = l.hlo.convert(l.hlo.iota({DType::Int64, grid}, 1), low.dtype());
   Formula place = Formula(l, along_axis(l, low, 0, grid)) +
@@ -392,7 +392,7 @@ Value roi_sample(Lower& l, Value input, Value batch, const Tap& row, const Tap& 
   g.offset_dims = {3};
   g.collapsed_slice_dims = g.start_index_map = {0, 2, 3};
   g.index_vector_dim = 3;
-  g.slice_sizes = {Dim(1), l.size(input, 1), Dim(1), Dim(1)};
+  g.slice_sizes = {Dim(1), l.type(input).dims[1], Dim(1), Dim(1)};
   Value taken = l.hlo.gather(input, l.hlo.concatenate(parts, 3), std::move(g));
   if (!taken.has_value()) return {};
   const Dims result = l.type(taken).dims;

@@ -221,8 +221,14 @@ void Evaluator::make_outputs(const std::vector<IValue>& values) {
       Value value = l_.read(*t);
       if (!value.has_value() && !sink_.has_errors())
         sink_.add(diagnose(Kind::Internal, {{"reason", "output " + out.path + " has no value"}}));
-      EntryResult result{
-          .role = ResultRole::Output, .name = out.path, .aliases = {}, .dtype = t->dtype(), .shape = t->shape()};
+      EntryResult result{.role = ResultRole::Output,
+                         .name = out.path,
+                         .aliases = {},
+                         .dtype = t->dtype(),
+                         .shape = t->shape(),
+                         .storage_of = {}};
+      for (const EntryStorage& s : storages_)
+        if (t->shares_storage_with(s.root)) result.storage_of = s.argument;
       out.tensor = add_result(std::move(result), value);
     } else {
       out.value = values[i];
@@ -244,7 +250,8 @@ void Evaluator::make_written_results() {
                                     .name = argument.name,
                                     .aliases = {},
                                     .dtype = argument.dtype,
-                                    .shape = argument.shape},
+                                    .shape = argument.shape,
+                                    .storage_of = {}},
                                    l_.read(s.root));
       continue;
     }
@@ -261,7 +268,8 @@ void Evaluator::make_written_results() {
                                   .name = argument.name,
                                   .aliases = argument.aliases,
                                   .dtype = argument.dtype,
-                                  .shape = argument.shape},
+                                  .shape = argument.shape,
+                                  .storage_of = {}},
                                  l_.read(s.root));
     if (!merged_.contains(s.record)) continue;
     for (size_t i = 0; i < weights_.size(); ++i) {
@@ -271,7 +279,8 @@ void Evaluator::make_written_results() {
                   .name = w.name,
                   .aliases = {},
                   .dtype = w.dtype,
-                  .shape = dims_of(w.sizes)},
+                  .shape = dims_of(w.sizes),
+                  .storage_of = {}},
                  l_.read(weights_[i]));
     }
   }

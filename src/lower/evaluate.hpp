@@ -30,6 +30,7 @@ struct Options {
   Precision precision = Precision::Highest;
   bool allow_train_dropout = false;
   int64_t inline_below = 0;  // weights of fewer bytes become constants
+  std::optional<size_t> fail_operation;  // for tests: this StableHLO operation, counted as they are made, fails
   // Dense row-major bytes of a weight, for constants.
   std::function<Result<std::vector<std::byte>>(torch::WeightId)> read_weight;
 };
@@ -55,6 +56,7 @@ struct EntryResult {
   std::vector<std::string> aliases;
   DType dtype{};
   Dims shape;
+  std::optional<size_t> storage_of;  // Output: the argument whose storage it has in PyTorch; here it is a copy
 };
 
 // A leaf of the inputs or outputs in pytree order: the number of an argument or result, or a Python value.
@@ -86,6 +88,7 @@ struct Lowered {
     std::vector<SourceLine> source;
   };
   std::vector<PinnedSize> pins;
+  size_t operations = 0;          // StableHLO operations made, before dead ones were removed
   std::vector<Diagnostic> notes;  // warnings and notes of a walk that succeeded
 };
 

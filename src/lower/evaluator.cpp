@@ -43,6 +43,7 @@ Evaluator::Evaluator(const torch::Program& program, const OpTable& table, const 
       environment_(program.values.size()),
       weights_(program.weights.size()) {
   l_.allow_train_dropout = options.allow_train_dropout;
+  if (options.fail_operation) l_.hlo.fail_operation(*options.fail_operation);
   l_.call_graph = [this](torch::BlockId block, std::vector<IValue> inputs) { return walk(block, std::move(inputs)); };
 }
 
@@ -66,6 +67,7 @@ std::optional<Lowered> Evaluator::run() {
     const torch::Inst& inst = program_.insts[static_cast<size_t>(pin.node)];
     out_.pins.push_back({inst.name, pin.expr, program_.location(inst.location).frames});
   }
+  out_.operations = l_.hlo.operations();
   return std::move(out_);
 }
 
@@ -287,7 +289,10 @@ IValue Evaluator::checked(const torch::Inst& inst, torch::ValueId id, IValue val
     if (program_.value(id).kind == torch::ValueKind::Tensor && value.is_none()) return stand_in(id);
     return value;
   }
-  if (tensor->is_poison()) return stand_in(id);
+  if (tensor->is_poison()) {
+    report(diagnose(Kind::CannotLower, {{"operator", inst.target}, {"problem", std::string("it gives no tensor")}}));
+    return stand_in(id);
+  }
   TensorNode* node = tensor->node();
   bool fresh = node->index > nodes_before;
   if (fresh && tainted) node->failed = true;

@@ -263,11 +263,6 @@ std::optional<std::vector<int64_t>> Lower::axes(std::span<const int64_t> list, i
   return out;
 }
 
-Dim Lower::size(Value v, int64_t axis) const {
-  const Dims& dims = type(v).dims;
-  return axis >= 0 && static_cast<size_t>(axis) < dims.size() ? dims[static_cast<size_t>(axis)] : Dim(1);
-}
-
 int64_t Lower::pin(const Dim& dim) {
   if (dim.is_symbolic()) pins_.push_back({current_node, dim.expr().text()});
   return dim.concrete();

@@ -75,8 +75,7 @@ class Lower {
   void write_cast(Tensor destination, Tensor source);
 
   // ---- values (arithmetic.cpp)
-  const Type& type(Value v) const { return hlo.type(v); }  // stays valid while the program grows; a scalar for poison
-  Dim size(Value v, int64_t axis) const;                   // of a poisoned value, which has no axes: 1
+  const Type& type(Value v) const { return hlo.type(v); }  // stays valid while the program grows; of poison: Builder::type
   Value convert(Value v, DType dtype);                     // PyTorch's conversion (float to narrow integers wraps)
   Value broadcast_to(Value v, const Dims& shape);          // aligned at the last axis
   Value constant(DType dtype, const Scalar& number);       // rank 0
@@ -183,6 +182,7 @@ class Lower {
   TensorNode* new_node();
 
  private:
+  Value to_signed_integer(Value v, DType dtype);  // a float to int32 or int64
   Tensor keep(Tensor a, const Scalar& b);  // a in result_type(a, b): what adding zero or multiplying by one gives
   Value read_node(TensorNode* node);
   void write_node(TensorNode* node, Value value);

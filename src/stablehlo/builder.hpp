@@ -43,13 +43,16 @@ class Builder {
 
   // ---- state
   const Module& module() const { return module_; }
-  // The type of a value; of poison, an f32 scalar.
+  // The type of a value; of poison, f32 with kMaxRank axes of size 1, so that no axis a caller may ask for is missing.
   const Type& type(Value v) const;
   // Known to be one element everywhere: the number.
   std::optional<Number> splat_value(Value v) const;
   // Later instructions carry this location.
   void set_location(const Location& location);
   const std::vector<Failure>& failures() const { return failures_; }
+  // For tests: operation n, counted from 0 as they are asked for, fails.
+  void fail_operation(size_t n) { fail_at_ = n; }
+  size_t operations() const { return operations_; }  // asked for so far
   // Records a failure from outside (a lowering's own refusal); returns poison.
   Value fail(Opcode opcode, std::string message, const Values& operands = {});
 
@@ -215,6 +218,8 @@ class Builder {
   RegionId current_;
   LocId location_;
   size_t depth_ = 0;
+  size_t operations_ = 0;
+  std::optional<size_t> fail_at_;
   std::map<Location, LocId> locations_;
   std::vector<Failure> failures_;
 };
