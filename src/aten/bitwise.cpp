@@ -68,12 +68,14 @@ Formula greatest_common_divisor(Formula a, Formula b) {
 
 Tensor gcd(Lower& l, Tensor self, Tensor other) { return zip(l, self, other, {}, greatest_common_divisor); }
 
-// |self / gcd * other|, 0 where both are 0.
+// |self / gcd * other|, 0 where both are 0. As in C++, narrow integers are computed as int, and the result wraps.
 Tensor lcm(Lower& l, Tensor self, Tensor other) {
-  return zip(l, self, other, {}, [](Formula a, Formula b) {
-    Formula divisor = greatest_common_divisor(a, b);
-    Formula result = a / select(eq(divisor, 0.0), 1.0, divisor) * b;
-    return is_unsigned(a.dtype()) ? result : formula::abs(result);
+  DType dtype = lower::result_type(std::array{self, other});
+  DType compute = is_integer(dtype) && info(dtype).bytes < 4 ? DType::Int32 : dtype;
+  return zip_all(l, std::array{self, other}, compute, dtype, [](std::span<const Formula> v) {
+    Formula divisor = greatest_common_divisor(v[0], v[1]);
+    Formula result = v[0] / select(eq(divisor, 0.0), 1.0, divisor) * v[1];
+    return is_unsigned(result.dtype()) ? result : formula::abs(result);
   });
 }
 

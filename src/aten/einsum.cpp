@@ -7,6 +7,7 @@
 #include "aten/axes.hpp"
 #include "aten/linear_algebra.hpp"
 #include "aten/pointwise.hpp"
+#include "aten/shaping.hpp"
 
 namespace torchlift::aten {
 namespace {
@@ -210,7 +211,7 @@ std::optional<std::map<Label, Dim>> label_sizes(Lower& l, const std::vector<Term
   std::map<Label, Dim> sizes;
   for (const Term& term : terms)
     for (size_t i = 0; i < term.labels.size(); ++i) {
-      Dim size = l.size(term.value, i);
+      Dim size = l.type(term.value).dims[i];
       auto [it, fresh] = sizes.try_emplace(term.labels[i], size);
       if (it->second == Dim(1)) it->second = size;
       if (size == it->second || size == Dim(1)) continue;
@@ -267,25 +268,24 @@ Value einsum_value(Lower& l, const Equation& equation, const TensorList& tensors
   return l.convert(arrange(l, result, equation.output, *sizes), dtype);
 }
 
-// One operand and every label once on both sides: nothing is computed, the result is a view.
-bool is_permutation(const Equation& equation) {
-  if (equation.inputs.size() != 1 || equation.inputs[0].size() != equation.output.size()) return false;
-  return std::all_of(equation.output.begin(), equation.output.end(),
-                     [&](Label label) { return contains(equation.inputs[0], label); });
+bool is_permutation(const Labels& labels, const Labels& output) {
+  if (labels.size() != output.size()) return false;
+  return std::all_of(output.begin(), output.end(), [&](Label label) { return contains(labels, label); });
 }
 
-Tensor permuted_view(Lower& l, Tensor self, const Ints& order) {
-  Dims shape, strides;
-  Ints back(order.size());
-  for (size_t i = 0; i < order.size(); ++i) {
-    auto axis = static_cast<size_t>(order[i]);
-    shape.push_back(self.shape()[axis]);
-    strides.push_back(self.strides()[axis]);
-    back[axis] = static_cast<int64_t>(i);
-  }
-  return l.view(self, std::move(shape), std::move(strides), self.node()->storage_offset,
-                {.read = [&l, order](Value v) { return l.hlo.transpose(v, order); },
-                 .write = [&l, back](Value, Value update) { return l.hlo.transpose(update, back); }});
+// A view of the diagonals of labels that stand twice, the first of the two places kept.
+Tensor diagonals_view(Lower& l, Tensor self, Labels& labels) {
+  for (size_t i = 0; i < labels.size(); ++i)
+    for (size_t k = labels.size(); k-- > i + 1;) {
+      if (labels[k] != labels[i] || self.dim(static_cast<int64_t>(i)) != self.dim(static_cast<int64_t>(k))) continue;
+      self = diagonal(l, self, 0, static_cast<int64_t>(i), static_cast<int64_t>(k));  // which comes last
+      labels.erase(labels.begin() + static_cast<std::ptrdiff_t>(k));
+      Ints order;
+      for (size_t axis = 0; axis < labels.size(); ++axis)
+        order.push_back(static_cast<int64_t>(axis < i ? axis : axis == i ? labels.size() - 1 : axis - 1));
+      self = permute(l, self, order);
+    }
+  return self;
 }
 
 }  // namespace
@@ -301,10 +301,14 @@ Tensor einsum(Lower& l, std::string equation, TensorList tensors, Ignored) {
   }
   auto parsed = parse_equation(l, equation, tensors);
   if (!parsed) return {};
-  if (is_permutation(*parsed)) {
-    Ints order;
-    for (Label label : parsed->output) order.push_back(static_cast<int64_t>(place_of(parsed->inputs[0], label)));
-    return permuted_view(l, tensors.front(), order);
+  if (tensors.size() == 1) {  // where nothing is summed the result is a view
+    Labels labels = parsed->inputs[0];
+    Tensor view = diagonals_view(l, tensors.front(), labels);
+    if (is_permutation(labels, parsed->output)) {
+      Ints order;
+      for (Label label : parsed->output) order.push_back(static_cast<int64_t>(place_of(labels, label)));
+      return permute(l, view, order);
+    }
   }
   return l.make(einsum_value(l, *parsed, tensors));
 }

@@ -90,7 +90,8 @@ Tensor round(Lower& l, Tensor self) { return map_fractions(l, self, formula::rou
 Tensor round_decimals(Lower& l, Tensor self, int64_t decimals) {
   if (decimals == 0) return round(l, self);
   double scale = std::pow(10.0, std::abs(static_cast<double>(decimals)));
-  return map_fractions(l, self, [&](Formula x) {
+  if (is_integral(self.dtype())) return l.wrong("PyTorch rounds no integers to decimal places, got " + describe(self));
+  return map_wide(l, self, [&](Formula x) {
     return decimals < 0 ? formula::round(x / scale) * scale : formula::round(x * scale) / scale;
   });
 }

@@ -1,5 +1,6 @@
 // Exponentials, trigonometry and the bits of floats.
 #include <cmath>
+#include <limits>
 
 #include "aten/special_functions.hpp"
 
@@ -147,7 +148,8 @@ Formula real_asinh(Formula x) {
 }
 Formula real_acosh(Formula x) {
   Formula t = x - 1.0;
-  return select(x > kSquareOverflows, log(x) + kLn2, log1p(t + sqrt(t * (t + 2.0))));
+  Formula result = select(x > kSquareOverflows, log(x) + kLn2, log1p(t + sqrt(t * (t + 2.0))));
+  return select(x < 1.0, std::numeric_limits<double>::quiet_NaN(), result);
 }
 
 }  // namespace

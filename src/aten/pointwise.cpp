@@ -1,6 +1,8 @@
 // Pointwise operators of two and more tensors: arithmetic, division in all its roundings, powers, bounds.
 #include "aten/pointwise.hpp"
 
+#include <cmath>
+
 #include "aten/families.hpp"
 #include "aten/special_functions.hpp"
 
@@ -104,9 +106,20 @@ Tensor div_mode(Lower& l, Tensor self, Operand other, Optional<std::string> roun
 
 Tensor floor_divide(Lower& l, Tensor self, Operand other) { return zip_wide(l, self, other, floor_quotient); }
 
+namespace {
+
+// fn(a, b) in result_type, to which PyTorch rounds a number first here. Half precision is computed in float32.
+template <typename Fn>
+Tensor zip_rounded(Lower& l, Tensor a, Tensor b, Fn&& fn) {
+  DType dtype = lower::result_type(std::array{a, b});
+  return zip_wide(l, l.to(a, dtype), l.to(b, dtype), std::forward<Fn>(fn));
+}
+
+}  // namespace
+
 // Python's %: the sign of the divisor.
 Tensor remainder(Lower& l, Operand self, Operand other) {
-  return zip_wide(l, self, other, [](Formula a, Formula b) {
+  return zip_rounded(l, self, other, [](Formula a, Formula b) {
     Formula r = fmod(a, b);
     return is_unsigned(a.dtype()) ? r : select(needs_correction(r, b), r + b, r);
   });
@@ -114,7 +127,7 @@ Tensor remainder(Lower& l, Operand self, Operand other) {
 
 // C's fmod: the sign of the dividend.
 Tensor fmod(Lower& l, Tensor self, Operand other) {
-  return zip_wide(l, self, other, [](Formula a, Formula b) { return formula::fmod(a, b); });
+  return zip_rounded(l, self, other, [](Formula a, Formula b) { return formula::fmod(a, b); });
 }
 
 // ---- powers
@@ -131,18 +144,42 @@ Formula integer_power(Formula base, int64_t n) {
   return result.value_or(base);
 }
 
+// The same by a tensor of exponents, bit by bit. StableHLO's power stops at six bits on some back ends, and leaves open
+// what it does with negative exponents: of 1 and -1 they are the power of the exponent's size, of all others 0.
+Formula integer_power(Formula base, Formula n) {
+  Lower& l = base.lower();
+  Ints all;
+  for (size_t i = 0; i < l.type(base).rank(); ++i) all.push_back(static_cast<int64_t>(i));
+  bool is_signed = !is_unsigned(base.dtype());
+  Formula one = base.like(1);
+  Values end = l.hlo.while_(
+      {base, is_signed ? formula::abs(n) : n, one},
+      [&](std::span<const Value> v) { return l.hlo.reduce(ne(Formula(l, v[1]), 0.0), all, Reducer::Or); },
+      [&](std::span<const Value> v) {
+        Formula square(l, v[0]), rest(l, v[1]), product(l, v[2]);
+        Formula odd = ne(rest & one, 0.0);
+        Value half = l.hlo.shift_right_logical(rest, one);
+        return Values{square * square, half, select(odd, product * square, product)};
+      });
+  Formula power(l, end[2]);
+  if (!is_signed) return power;
+  Formula is_unit = eq(base, 1.0) | eq(base, -1.0);
+  return select((n >= 0.0) | is_unit, power, 0.0);
+}
+
 constexpr int64_t kLargestUnrolledPower = 16;
 
-// ATen's pow_tensor_scalar: roots and small powers are computed as such.
-Formula power_by_number(Formula base, const Scalar& exponent) {
+// ATen's pow_tensor_scalar: roots (not of float16) and small powers are computed as such.
+Formula power_by_number(Formula base, const Scalar& exponent, bool roots) {
   if (exponent.is_zero()) return base.like(1);
   if (exponent.is_one()) return base;
   bool floating = !is_integral(base.dtype());
-  if (floating && exponent.equals(0.5)) return sqrt(base);
-  if (floating && exponent.equals(-0.5)) return rsqrt(base);
+  roots = roots && floating;
+  if (roots && exponent.equals(0.5)) return sqrt(base);
+  if (roots && exponent.equals(-0.5)) return rsqrt(base);
   double n = exponent.is_complex() ? 0.5 : exponent.to_double();
-  if (n > 0 && n <= kLargestUnrolledPower && n == static_cast<double>(static_cast<int64_t>(n)))
-    return integer_power(base, static_cast<int64_t>(n));
+  if (!floating) return integer_power(base, exponent.to_int());
+  if (n > 0 && n <= kLargestUnrolledPower && n == std::trunc(n)) return integer_power(base, static_cast<int64_t>(n));
   if (floating && (n == -1 || n == -2)) return 1.0 / integer_power(base, static_cast<int64_t>(-n));
   return pow(base, base.like(exponent));
 }
@@ -151,13 +188,16 @@ Formula power_by_number(Formula base, const Scalar& exponent) {
 
 // self ** exponent in result_type. Integers to a negative number are refused, as in PyTorch.
 Tensor pow(Lower& l, Operand self, Operand exponent) {
-  if (!exponent.number()) return zip_wide(l, self, exponent, [](Formula a, Formula b) { return formula::pow(a, b); });
+  if (!exponent.number())
+    return zip_wide(l, self, exponent, [](Formula a, Formula b) {
+      return is_integer(a.dtype()) ? integer_power(a, b) : formula::pow(a, b);
+    });
   const Scalar& number = *exponent.number();
   DType dtype = lower::result_type(std::array{Tensor(self), Tensor(exponent)});
   if (is_integral(dtype) && number.to_int() < 0)
     return l.wrong("integers to the negative power " + number.text() + " are not allowed");
   return zip_all(l, std::array{Tensor(self)}, lower::accumulate_type(dtype), dtype,
-                 [&](std::span<const Formula> v) { return power_by_number(v[0], number); });
+                 [&](std::span<const Formula> v) { return power_by_number(v[0], number, dtype != DType::Float16); });
 }
 
 // pow in float64, or complex128.
@@ -166,7 +206,7 @@ Tensor float_power(Lower& l, Operand self, Operand exponent) {
   DType dtype = complex ? DType::Complex128 : DType::Float64;
   if (exponent.number())
     return zip_all(l, std::array{Tensor(self)}, dtype, dtype,
-                   [&](std::span<const Formula> v) { return power_by_number(v[0], *exponent.number()); });
+                   [&](std::span<const Formula> v) { return power_by_number(v[0], *exponent.number(), true); });
   return zip(l, self, exponent, dtype, [](Formula a, Formula b) { return formula::pow(a, b); });
 }
 

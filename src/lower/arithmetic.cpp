@@ -1,6 +1,7 @@
 // Arithmetic with PyTorch's rules: conversion, broadcasting, promotion.
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 #include "lower/lower.hpp"
 
@@ -32,8 +33,9 @@ Value Lower::convert(Value v, DType dtype) {
   DType from = hlo.type(v).dtype;
   if (from == dtype) return v;
   // PyTorch on CPU: a float becomes a narrow integer by way of a wider one, so it wraps and does not saturate.
-  if (is_float(from) && is_integer(dtype) && info(dtype).bytes < 4) v = hlo.convert(v, DType::Int32);
-  else if (is_float(from) && dtype == DType::UInt32) v = hlo.convert(v, DType::Int64);
+  if (is_float(from) && is_integer(dtype) && info(dtype).bytes < 4) v = convert(v, DType::Int32);
+  else if (is_float(from) && dtype == DType::UInt32) v = convert(v, DType::Int64);
+  else if (is_float(from) && is_signed_integer(dtype)) return to_signed_integer(v, dtype);
   if (is_complex(from) && !is_complex(dtype)) {
     if (is_bool(dtype)) {  // true unless both parts are zero
       Value zero = full_like(v, Scalar(0.0));
@@ -46,6 +48,19 @@ Value Lower::convert(Value v, DType dtype) {
     return hlo.complex(re, full_like(re, Scalar(0.0)));
   }
   return hlo.convert(v, dtype);
+}
+
+// What does not fit, NaN included, becomes the smallest integer, as on the processors that PyTorch's results are known
+// from. StableHLO leaves it open.
+Value Lower::to_signed_integer(Value v, DType dtype) {
+  Value out = hlo.convert(v, dtype);
+  if (!out.has_value()) return out;
+  DType from = hlo.type(v).dtype;
+  // Half precision holds no finite number that does not fit; 2^31 and 2^63 are floats.
+  double limit = std::ldexp(1.0, info(dtype).bytes * 8 - 1);
+  Value fits =
+      from == DType::Float16 ? hlo.is_finite(v) : hlo.compare(hlo.abs(v), full_like(v, limit), ComparisonDirection::Lt);
+  return hlo.select(fits, out, full_like(out, lowest(dtype)));
 }
 
 Value Lower::broadcast_to(Value v, const Dims& shape) {
