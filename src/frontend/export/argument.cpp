@@ -81,6 +81,10 @@ Result<Operand> GraphReader::optional_tensor(Element element) {
   TRY(auto tagged, json_.tagged(element));
   JsonReader::Scope scope = json_.in(tagged.first);
   if (tagged.first == "as_none") return Operand{torch::None{}};
+  if (tagged.first == "as_tensor" && tagged.second.is_string()) {  // schemas up to 6: the name alone
+    TRY(std::string_view name, json_.text(tagged.second));
+    return value_named(name, ValueKind::Tensor);
+  }
   if (tagged.first == "as_tensor") return tensor(tagged.second);
   return json_.unknown_tag(tagged.first);
 }
