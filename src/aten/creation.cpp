@@ -1,6 +1,7 @@
 // New tensors of one value, and writing one value into a tensor. What PyTorch leaves uninitialised holds zeros.
 #include "aten/creation.hpp"
 
+#include <algorithm>
 #include <array>
 
 #include "aten/families.hpp"
@@ -121,6 +122,23 @@ Tensor fill(Lower& l, Tensor self, Operand value) {
 }
 Tensor zero(Lower& l, Tensor self) { return fill(l, self, l.wrap(0)); }
 
+// fill_value where all indices are equal; with `wrap` the diagonal of a tall matrix begins anew one row below its end.
+Tensor fill_diagonal(Lower& l, Tensor self, Scalar fill_value, bool wrap) {
+  if (self.is_poison()) return {};
+  const Dims& shape = self.shape();
+  bool cube = std::all_of(shape.begin(), shape.end(), [&](const Dim& d) { return d == shape[0]; });
+  if (shape.size() < 2 || (shape.size() > 2 && !cube))
+    return l.wrong("expected a matrix, or dimensions of equal length, got " + describe(self));
+  auto index = [&](int64_t axis) { return Formula(l, l.hlo.iota({DType::Int64, shape}, axis)); };
+  Formula row = index(0);
+  if (wrap && shape.size() == 2) row = formula::fmod(row, row.like(Scalar(shape[1] + Dim(1))));
+  Formula on_diagonal = eq(row, index(1));
+  for (int64_t axis = 2; axis < self.rank(); ++axis) on_diagonal = on_diagonal & eq(row, index(axis));
+  Formula values(l, l.read(self));
+  return l.make(select(on_diagonal, values.like(fill_value), values),
+                lower::dense_strides_like(self.shape(), self.strides()));
+}
+
 // The values of src, as self's dtype and shape.
 Tensor copy(Lower& l, Tensor self, Tensor src, Ignored) {
   if (self.is_poison() || src.is_poison()) return {};
@@ -156,6 +174,7 @@ std::span<const Row> constant_ops() {
       op<eye>("eye"),
       op<eye_m>("eye.m"),
       op<fill>("fill"),
+      op<fill_diagonal>("fill_diagonal_"),
       op<full>("full"),
       op<full_like>("full_like"),
       op<new_zeros>("new_empty"),

@@ -63,6 +63,13 @@ Formula with_sign_of(Formula magnitude, Formula sign) {
   return from_bits((m & !mask) | (s & mask), magnitude.dtype());
 }
 
+// The imaginary part has the sign of the operand's, which tells the sides of the branch cut apart, also where it is
+// zero.
+Formula complex_sqrt(Formula z) {
+  Formula root = z.with(z.hlo().sqrt(z));
+  return complex(real(root), with_sign_of(imag(root), imag(z)));
+}
+
 Formula sign_bit(Formula x) { return bits(x) < 0.0; }
 
 Formula next_toward(Formula from, Formula to) {

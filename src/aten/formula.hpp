@@ -80,7 +80,8 @@ inline Formula round(Formula x) { return x.with(x.hlo().round_nearest_even(x)); 
 inline Formula rsqrt(Formula x) { return x.with(x.hlo().rsqrt(x)); }
 inline Formula sign(Formula x) { return x.with(x.hlo().sign(x)); }
 inline Formula sin(Formula x) { return x.with(x.hlo().sine(x)); }
-inline Formula sqrt(Formula x) { return x.with(x.hlo().sqrt(x)); }
+Formula complex_sqrt(Formula z);  // elementary_functions.cpp
+inline Formula sqrt(Formula x) { return is_complex(x.dtype()) ? complex_sqrt(x) : x.with(x.hlo().sqrt(x)); }
 inline Formula tanh(Formula x) { return x.with(x.hlo().tanh(x)); }
 inline Formula square(Formula x) { return x * x; }
 inline Formula trunc(Formula x) { return select(x < 0.0, ceil(x), floor(x)); }
