@@ -40,7 +40,7 @@ uint64_t read_u64(ByteView bytes, size_t offset) { return read_little<uint64_t>(
 Result<File> File::open(const std::string& path) {
   File file;
   file.path_ = path;
-  file.descriptor_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  file.descriptor_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);  // a pipe is opened, and refused, at once
   if (file.descriptor_ < 0) return system_error(Kind::CannotOpen, path, errno);
   struct stat status {};
   if (::fstat(file.descriptor_, &status) != 0) return system_error(Kind::CannotOpen, path, errno);

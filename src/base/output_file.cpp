@@ -1,5 +1,4 @@
 #include "base/output_file.hpp"
-#include "base/kinds.hpp"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -9,8 +8,11 @@
 #include <atomic>
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 #include <utility>
 #include <vector>
+
+#include "base/kinds.hpp"
 
 namespace torchlift {
 namespace {
@@ -47,10 +49,16 @@ bool cannot_copy_in_kernel(int error) {
 Result<OutputFile> OutputFile::create(const std::string& path) {
   OutputFile file;
   file.path_ = path;
-  if (struct stat status{}; ::stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode))
-    return cannot_write(path, EISDIR);
+  if (struct stat status{}; ::stat(path.c_str(), &status) == 0) {
+    if (S_ISDIR(status.st_mode)) return cannot_write(path, EISDIR);
+    // A device or a pipe would be replaced by the file.
+    if (!S_ISREG(status.st_mode))
+      return diagnose(Kind::CannotWrite, {{"path", path}, {"reason", std::string("it is not a regular file")}});
+    std::error_code error;  // where a link leads, the file is replaced, not the link
+    if (auto target = std::filesystem::canonical(path, error); !error) file.path_ = target.string();
+  }
   do {
-    file.temporary_ = temporary_name(path);
+    file.temporary_ = temporary_name(file.path_);
     file.descriptor_ = ::open(file.temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
   } while (file.descriptor_ < 0 && errno == EEXIST);
   if (file.descriptor_ >= 0) return file;

@@ -173,13 +173,26 @@ class MappedRecord {
 };
 
 // Writes the tensors' bytes in order, and sees to the checksums.
+// A deflated record is inflated whole: it may hold kUnused bytes that the tensor does not reach.
+Result<archive::RecordReader> open_record(const WeightSource& weight, const Extent& extent) {
+  constexpr uint64_t kUnused = uint64_t{64} << 20;
+  const archive::Record& record = weight.record;
+  if (!record.is_stored() && record.size > extent.end + kUnused)
+    return diagnose(Kind::WeightInflated,
+                    {{"name", name_of(weight)},
+                     {"used", static_cast<int64_t>(extent.end)},
+                     {"size", static_cast<int64_t>(record.size)}},
+                    file_of(weight), record.member);
+  return archive::RecordReader::open(record);
+}
+
 class Streamer {
  public:
   Streamer(OutputFile& out, archive::Strict strict) : out_(out), strict_(strict), buffer_(kChunk) {}
 
   Status add(const WeightSource& weight, const Extent& extent) {
     if (extent.dense == 0) return Unit{};
-    TRY(auto reader, archive::RecordReader::open(weight.record));
+    TRY(auto reader, open_record(weight, extent));
     bool seen = !checked_.insert({key_of(weight.record), true}).second;
     if (!seen && covers_record(weight, extent)) return copy_checked(weight, reader);
     if (!seen) TRY_OK(check(weight.record));
@@ -318,7 +331,7 @@ Result<std::vector<std::byte>> dense_bytes(const WeightSource& weight) {
   TRY_OK(check_growth({&weight, 1}, {*extent}, file_of(weight)));
   std::vector<std::byte> out(extent->dense);
   if (out.empty()) return out;
-  TRY(auto reader, archive::RecordReader::open(weight.record));
+  TRY(auto reader, open_record(weight, *extent));
   if (is_dense(weight)) {
     TRY_OK(reader.read(extent->begin, out));
     return out;

@@ -63,7 +63,8 @@ Result<bool> has_bundle(const fs::path& target) {
     std::string name = entries->path().filename().string();
     has_manifest |= name == kManifestFile;
     if (!first || name < *first) first = name;
-    if (!belongs_to_bundle(name) && (!foreign || name < *foreign)) foreign = name;
+    bool ours = belongs_to_bundle(name) && !entries->is_directory(error);
+    if (!ours && (!foreign || name < *foreign)) foreign = name;
   }
   if (error) return cannot_write(target, error.value());
   if (!foreign && first && !has_manifest) foreign = first;

@@ -122,6 +122,7 @@ Result<CaseFile> read_inputs(const std::vector<std::string>& files) {
   for (auto& argument : files) {
     TRY(auto next, is_npy(argument) ? read_npy(argument) : read_case_file(argument));
     out.values.merge(next.values);
+    if (!next.values.empty()) return diagnose(Kind::InputRepeated, {{"name", next.values.begin()->first}}, argument);
     out.metadata.merge(next.metadata);
     out.files.insert(out.files.end(), next.files.begin(), next.files.end());
   }
@@ -142,6 +143,15 @@ Result<std::vector<LeafValue>> leaves_of(const CaseFile& inputs, const std::vect
       problems.push_back(diagnose(Kind::InputMissing, {{"leaf", "in." + std::to_string(k)}, {"name", leaves[k].path}},
                                   files.empty() ? "" : files.front()));
     out.push_back(found ? *found : leaves[k].constant);
+  }
+  for (const std::string& file : files) {  // what was given by name must be an input
+    std::string name = split_name(file).first;
+    auto is_named = [&](const bundle::Leaf& leaf) {
+      return name == leaf.path || name == "in." + std::to_string(&leaf - leaves.data());
+    };
+    if (name.empty() || (lone && files.size() == 1) || std::any_of(leaves.begin(), leaves.end(), is_named)) continue;
+    std::string inputs = join(leaves, ", ", [](const bundle::Leaf& leaf) { return "`" + leaf.path + "`"; });
+    problems.push_back(diagnose(Kind::InputUnknown, {{"name", name}, {"inputs", inputs}}, file));
   }
   if (!problems.empty()) return problems;
   return out;

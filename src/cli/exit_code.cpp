@@ -29,6 +29,7 @@ ExitCode exit_code(const std::vector<Diagnostic>& errors) {
   auto any = [&](auto&& predicate) { return std::any_of(errors.begin(), errors.end(), predicate); };
   if (any([](const Diagnostic& d) { return d.kind == Kind::Internal; })) return ExitCode::Internal;
   if (any([](const Diagnostic& d) { return is_device(d.kind); })) return ExitCode::Device;
+  if (any([](const Diagnostic& d) { return d.kind == Kind::CommandLine; })) return ExitCode::Usage;
   return errors.empty() ? ExitCode::Ok : ExitCode::Refused;
 }
 

@@ -2,10 +2,12 @@
 #include <signal.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
 #include <exception>
 #include <functional>
 
+#include "base/kinds.hpp"
 #include "base/text.hpp"
 #include "cli/command.hpp"
 #include "cli/version.hpp"
@@ -123,9 +125,7 @@ void add_others(CLI::App& app, Options& options) {
   cases->add_option("LIST", options.cases.list, "lines of program<TAB>inputs.safetensors[<TAB>further calls]")
       ->required();
   cases->add_option("-o,--output", options.cases.out, "answers and status.jsonl")->required()->type_name("DIR");
-  cases->add_option("--jobs", options.cases.jobs, "worker processes")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
+  cases->add_option("--jobs", options.cases.jobs, "worker processes")->check(CLI::Range(1, 256))->capture_default_str();
   cases->add_option("--case-timeout", options.cases.case_timeout, "seconds for one case")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
@@ -199,8 +199,15 @@ int run(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    int code = app.exit(error);
-    return code == 0 ? 0 : static_cast<int>(ExitCode::Usage);
+    bool failed = error.get_exit_code() != 0;  // help and version are no failures
+    bool json = std::any_of(argv + 1, argv + argc, [](const char* word) { return std::string_view(word) == "--json"; });
+    if (failed && json) {
+      Result<Output> wrong = diagnose(Kind::CommandLine, {{"problem", std::string(error.what())}});
+      print(wrong, true);
+    } else {
+      app.exit(error);
+    }
+    return failed ? static_cast<int>(ExitCode::Usage) : 0;
   }
   options.import_.with_weights = weights != "none";
   return dispatch(app, options);

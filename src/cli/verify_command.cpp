@@ -9,6 +9,7 @@ namespace torchlift::cli {
 Result<Output> run_verify(const VerifyOptions& options) {
   TRY(auto inputs, read_inputs(options.run.inputs));
   const std::string& path = options.expected.empty() ? options.run.inputs.front() : options.expected;
+  if (options.expected.empty() && path.ends_with(".npy")) return diagnose(Kind::NothingExpected, {}, path);
   TRY(auto expected, read_case_file(path));
   if (!expects_something(expected)) return diagnose(Kind::NothingExpected, {}, path);
   TRY(auto execution, execute(options.run, inputs));

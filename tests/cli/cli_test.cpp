@@ -48,6 +48,7 @@ TEST_F(Cli, exit_codes_are_as_documented) {
   EXPECT_EQ(call("import"), 2);
   EXPECT_EQ(call("import x -o y --precision exact"), 2);
   EXPECT_EQ(call("no-such-command"), 2);
+  EXPECT_EQ(call("run-cases list.tsv -o out --jobs 99999999999"), 2);
   EXPECT_EQ(call("inspect '" + fixture("mlp_dynamic.pt2") + "'"), 0);
   EXPECT_EQ(call("inspect /no/such/file"), 1);
   EXPECT_EQ(call("devices --plugin /no/such/plugin.so"), 4);
@@ -66,6 +67,9 @@ TEST_F(Cli, json_is_one_object_with_status_and_diagnostics) {
   std::string text;
   EXPECT_EQ(call("--json inspect /no/such/file", &text), 1);
   EXPECT_EQ(text.find("{\"status\": \"refused\", \"result\": null, \"diagnostics\": [{\"kind\": \"cannot-open\""), 0u)
+      << text;
+  EXPECT_EQ(call("--json import", &text), 2);
+  EXPECT_EQ(text.find("{\"status\": \"usage\", \"result\": null, \"diagnostics\": [{\"kind\": \"command-line\""), 0u)
       << text;
   EXPECT_EQ(call("inspect --json '" + fixture("mlp_dynamic.pt2") + "'", &text), 0);
   EXPECT_EQ(text.find("{\"status\": \"ok\", \"result\": {"), 0u) << text;

@@ -1,6 +1,8 @@
 // Wrong files and wrong requests, each with the one diagnostic that it is answered with, and nothing left behind.
 #include <gtest/gtest.h>
 
+#include <sys/stat.h>
+
 #include <filesystem>
 #include <functional>
 
@@ -9,6 +11,7 @@
 #include "archive/safetensors.hpp"
 #include "archive/zip_builder.hpp"
 #include "base/kinds.hpp"
+#include "base/output_file.hpp"
 #include "cli/command.hpp"
 #include "support/temporary_directory.hpp"
 
@@ -199,6 +202,15 @@ TEST_F(Errors, archives_that_were_zipped_again_are_read) {
     EXPECT_EQ(test::read_text(out + name), test::read_text(plain.directory + name)) << name;
 }
 
+TEST_F(Errors, a_record_that_inflates_to_more_than_its_weight_is_refused) {
+  auto bytes = changed([](auto& all) {
+    ZipEntry& weight = member(all, "data/weights/weight_0");
+    weight.deflated = true;
+    weight.data.resize(weight.data.size() + (size_t{65} << 20));
+  });
+  expect_refused("mostly unused", Kind::WeightInflated, import_of(bytes));
+}
+
 TEST_F(Errors, a_graph_in_training_mode_is_told_of) {
   auto result = cli::run_import(import_of(in_program("{\"name\": \"training\", \"arg\": {\"as_bool\": false}",
                                                      "{\"name\": \"training\", \"arg\": {\"as_bool\": true}")));
@@ -272,6 +284,31 @@ TEST_F(Errors, places_that_cannot_be_read_or_written_are_named) {
   expect_refused("a file in its place", Kind::CannotWrite, options);
   options.directory = out + "/notes.txt/below";
   expect_refused("below a file", Kind::CannotWrite, options);
+  options.directory = directory.file("with folder");
+  std::filesystem::create_directories(options.directory + "/model.mlir");
+  test::write_text(options.directory + "/manifest.json", "{}");
+  expect_refused("a folder with the name of a program", Kind::OutputOccupied, options);
+}
+
+TEST_F(Errors, pipes_are_neither_read_nor_replaced) {
+  std::string pipe = directory.file("pipe");
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  cli::ImportOptions options;
+  options.directory = out;
+  options.file = pipe;
+  expect_refused("a pipe as model", Kind::CannotOpen, options);
+  auto written = write_file(pipe, bytes_of("text"));
+  ASSERT_FALSE(written);
+  EXPECT_EQ(written.error().kind, Kind::CannotWrite);
+  EXPECT_TRUE(std::filesystem::is_fifo(pipe));
+}
+
+TEST_F(Errors, a_file_is_written_where_a_link_leads) {
+  test::write_text(directory.file("file"), "old");
+  std::filesystem::create_symlink("file", directory.file("link"));
+  ASSERT_TRUE(write_file(directory.file("link"), bytes_of("new")));
+  EXPECT_TRUE(std::filesystem::is_symlink(directory.file("link")));
+  EXPECT_EQ(test::read_text(directory.file("file")), "new");
 }
 
 // ---- requests to run
@@ -313,6 +350,10 @@ TEST_F(RunErrors, inputs_that_do_not_fit_are_named_before_a_device_is_asked_for)
   expect_run_refused("range", Kind::DimRange, model, {tensor_file("d", {"x", DType::Float32, {1, 8}})});
   test::write_text(directory.file("none"), archive::safetensors_header({}, {}));
   expect_run_refused("missing", Kind::InputMissing, model, {directory.file("none")});
+  expect_run_refused("twice", Kind::InputRepeated, model, {good, good});
+  std::string array = directory.file("x.npy");
+  ASSERT_TRUE(archive::write_npy(array, DType::Float32, {8, 8}, bytes_of(std::string(256, '\0'))));
+  expect_run_refused("no input of that name", Kind::InputUnknown, model, {"x=" + array, "y=" + array});
   test::write_text(directory.file("text"), "no tensors here");
   expect_run_refused("no safetensors", Kind::SafetensorsHeader, model, {directory.file("text")});
   test::write_text(directory.file("text.npy"), "no array here");
