@@ -34,14 +34,17 @@ def one(name, out):
         r["params"] = sum(p.numel() for p in m.parameters())
         r["buffers"] = sum(b.numel() for b in m.buffers())
         stage = "eager"
-        held = {k: v.clone() for k, v in m.named_buffers()}
+        held = [(o, k, v, v.clone()) for o in m.modules() for k, v in o._buffers.items() if v is not None]
+        named = dict(m.named_buffers())
+        assigned = set()  # buffers that the call replaced by another tensor, maybe of another shape
 
         def eager():
             """One call from the state the model was built with, and back to it."""
             c = casetorch.record(m, args, kwargs)
+            assigned.update(k for k, v in m.named_buffers() if v is not named.get(k))
             with torch.no_grad():
-                for k, v in m.named_buffers():
-                    v.copy_(held[k])
+                for o, k, v, values in held:
+                    o._buffers[k] = v.copy_(values)
             return c
         case = eager()
         t = time.process_time()
@@ -77,6 +80,8 @@ def one(name, out):
         r["input_mutations"] = len(sig.user_inputs_to_mutate)
         r["lifted_constants"] = len(sig.lifted_tensor_constants)
         r["symbols"] = len(ep.range_constraints)
+        for k in assigned - set(sig.buffers_to_mutate.values()):  # torch.export does not keep the assignment
+            case.tensors.pop("mut." + k, None)
         stage = "save"
         case.set(features=casetorch.features(ep, case, not r["deterministic"]))
         d = os.path.join(out, name.replace("/", "__"))

@@ -2,6 +2,8 @@
 
     python report.py TORCHLIFT ZOO SCORE.json... >docs/zoo.md
 
+findings.tsv, beside this file, adds what was found of models that are not equal.
+
 ZOO is the folder that export_zoo.py made; SCORE.json is what corpus/score.py --json wrote for it, later files count more.
 """
 import collections
@@ -15,6 +17,11 @@ import sys
 def plain(text):
     """One line without paths of the machine that it was made on."""
     return re.sub(r"\S*/\S*/\S*", "<path>", re.sub(r"\s+", " ", text))
+
+
+def findings():
+    with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "findings.tsv")) as file:
+        return dict(line.rstrip("\n").split("\t") for line in file if not line.startswith("#"))
 
 
 def inspect(tool, path):
@@ -45,6 +52,7 @@ def main():
     scored = {}
     for file in scores:
         scored.update(json.load(open(file))["cases"])
+    found = findings()
     groups = collections.defaultdict(collections.Counter)
     total = collections.Counter()
     rows = []
@@ -59,6 +67,8 @@ def main():
         groups[group]["all"] += 1
         groups[group]["exported"] += bool(e.get("ok"))
         groups[group]["agree"] += not why
+        if why and name in found:
+            why += "; " + found[name]
         rows.append((name, group, e.get("nodes", ""), e.get("params", ""), a.get("nodes", ""), why or "equal"))
     agree = sum(g["agree"] for g in groups.values())
     print("# The zoo\n\nReal architectures with random weights, exported by torch.export, imported by torchlift, run on the CPU plugin and compared\n"
