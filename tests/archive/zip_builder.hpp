@@ -38,7 +38,7 @@ struct ZipShape {
 };
 
 inline void put_number(std::string& out, uint64_t value, size_t width) {
-  for (size_t i = 0; i < width; ++i) out += static_cast<char>(value >> (8 * i) & 0xFF);
+  for (size_t i = 0; i < width; ++i) out += static_cast<char>(i < sizeof value ? value >> (8 * i) & 0xFF : 0);
 }
 
 inline std::string deflate_without_compression(std::string_view data) {
