@@ -10,6 +10,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := build
 JOBS ?= 2
+FUZZ_SECONDS ?= 60
 export CTEST_OUTPUT_ON_FAILURE := 1
 
 sources = $(shell git ls-files --cached --others --exclude-standard '*.cpp' '*.hpp' '*.h')
@@ -46,8 +47,8 @@ check: setup
 # ---- Long checks: check-all takes every one. .ci/run takes one of CI_CHECKS in turn: those that have been green on a whole
 # tree, so that a change is judged by what it broke. A check is entered there by the commit that makes it green.
 
-LONG_CHECKS := check-asan check-tsan check-clang check-coverage
-CI_CHECKS :=
+LONG_CHECKS := check-asan check-tsan check-clang check-coverage check-fuzz
+CI_CHECKS := check-asan check-tsan check-clang check-coverage
 .PHONY: $(LONG_CHECKS) list-ci-checks
 
 list-ci-checks:
@@ -79,8 +80,14 @@ check-coverage: setup
 
 fuzz: setup
 	cmake --preset fuzz
-	cmake --build --preset fuzz -j $(JOBS)
-	ctest --preset fuzz -L fuzz
+	cmake --build --preset fuzz -j $(JOBS) --target fuzzers
+	for target in build/fuzz/bin/*_fuzz; do \
+	  name=$$(basename $$target _fuzz); mkdir -p build/fuzz/found/$$name; \
+	  $$target -max_total_time=$(FUZZ_SECONDS) -timeout=20 -rss_limit_mb=1024 -verbosity=0 -print_final_stats=1 \
+	    -artifact_prefix=build/fuzz/found/ build/fuzz/found/$$name fuzz/corpus/$$name; \
+	done
+
+check-fuzz: fuzz
 
 # ---- Python: recording from PyTorch, e.g. `make corpora PARTS="cases opinfo"`. Nothing here is needed to build, to run or to test.
 

@@ -100,13 +100,15 @@ Result<TensorRecord> TorchSave::tensor(PickleId id, std::string_view name) const
   const auto* tensor = pickle_.get_if<PickleTensor>(id);
   CHECK(tensor != nullptr) << "the caller has looked at the value: " << name;
   const auto& storage = *pickle_.get_if<PickleStorage>(tensor->storage);
-  TensorRecord result{.record = {.source = &zip_.source(), .member = prefix_ + storage.key},
-                      .dtype = tensor->dtype,
-                      .offset = tensor->offset,
-                      .sizes = tensor->sizes,
-                      .strides = tensor->strides,
-                      .requires_grad = tensor->requires_grad,
-                      .is_parameter = tensor->is_parameter};
+  TensorRecord result;
+  result.record.source = &zip_.source();
+  result.record.member = prefix_ + storage.key;
+  result.dtype = tensor->dtype;
+  result.offset = tensor->offset;
+  result.sizes = tensor->sizes;
+  result.strides = tensor->strides;
+  result.requires_grad = tensor->requires_grad;
+  result.is_parameter = tensor->is_parameter;
   // A storage without elements may have no record.
   if (const Member* member = zip_.find(prefix_ + storage.key)) {
     result.record = zip_.record(*member);

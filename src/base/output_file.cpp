@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/interrupt.hpp"
 #include "base/kinds.hpp"
 
 namespace torchlift {
@@ -84,6 +85,7 @@ OutputFile::~OutputFile() {
 
 Status OutputFile::write(ByteView bytes) {
   while (!bytes.empty()) {
+    if (interrupted()) return cannot_write(path_, EINTR);
     ssize_t n = ::write(descriptor_, bytes.data(), bytes.size());
     if (n < 0 && errno == EINTR) continue;
     if (n < 0) return cannot_write(path_, errno);
@@ -95,6 +97,7 @@ Status OutputFile::write(ByteView bytes) {
 
 Status OutputFile::copy(const File& source, uint64_t offset, uint64_t size) {
   while (size > 0) {
+    if (interrupted()) return cannot_write(path_, EINTR);
     auto from = static_cast<off_t>(offset);
     ssize_t n = ::copy_file_range(source.descriptor(), &from, descriptor_, nullptr, size, 0);
     if (n < 0 && errno == EINTR) continue;

@@ -150,8 +150,8 @@ Result<std::vector<LeafValue>> leaves_of(const CaseFile& inputs, const std::vect
       return name == leaf.path || name == "in." + std::to_string(&leaf - leaves.data());
     };
     if (name.empty() || (lone && files.size() == 1) || std::any_of(leaves.begin(), leaves.end(), is_named)) continue;
-    std::string inputs = join(leaves, ", ", [](const bundle::Leaf& leaf) { return "`" + leaf.path + "`"; });
-    problems.push_back(diagnose(Kind::InputUnknown, {{"name", name}, {"inputs", inputs}}, file));
+    std::string known = join(leaves, ", ", [](const bundle::Leaf& leaf) { return "`" + leaf.path + "`"; });
+    problems.push_back(diagnose(Kind::InputUnknown, {{"name", name}, {"inputs", known}}, file));
   }
   if (!problems.empty()) return problems;
   return out;

@@ -1,4 +1,5 @@
 // torchlift import: a model file becomes a bundle.
+#include "base/interrupt.hpp"
 #include "base/json.hpp"
 #include "bundle/write.hpp"
 #include "cli/importer.hpp"
@@ -70,6 +71,7 @@ Result<Output> run_import(const ImportOptions& options) {
     bundle.manifest.programs.push_back(std::move(lifted.program));
     bundle.programs.push_back(std::move(lifted.text));
   }
+  InterruptScope scope;
   TRY(auto written, bundle::write(options.directory, std::move(bundle)));
   Output out = describe(options.directory, written.manifest);
   out.notes = std::move(notes);

@@ -57,7 +57,7 @@ Value Lower::to_signed_integer(Value v, DType dtype) {
   if (!out.has_value()) return out;
   DType from = hlo.type(v).dtype;
   // Half precision holds no finite number that does not fit; 2^31 and 2^63 are floats.
-  double limit = std::ldexp(1.0, info(dtype).bytes * 8 - 1);
+  double limit = std::ldexp(1.0, static_cast<int>(info(dtype).bytes) * 8 - 1);
   Value fits =
       from == DType::Float16 ? hlo.is_finite(v) : hlo.compare(hlo.abs(v), full_like(v, limit), ComparisonDirection::Lt);
   return hlo.select(fits, out, full_like(out, lowest(dtype)));

@@ -10,6 +10,7 @@
 #include "archive/npy.hpp"
 #include "archive/safetensors.hpp"
 #include "archive/zip_builder.hpp"
+#include "base/interrupt.hpp"
 #include "base/kinds.hpp"
 #include "base/output_file.hpp"
 #include "cli/command.hpp"
@@ -301,6 +302,23 @@ TEST_F(Errors, pipes_are_neither_read_nor_replaced) {
   ASSERT_FALSE(written);
   EXPECT_EQ(written.error().kind, Kind::CannotWrite);
   EXPECT_TRUE(std::filesystem::is_fifo(pipe));
+}
+
+TEST_F(Errors, an_interrupted_write_leaves_nothing) {
+  auto before = directory.entries();
+  {
+    InterruptScope scope;
+    auto file = OutputFile::create(directory.file("file"));
+    ASSERT_TRUE(file);
+    ASSERT_TRUE(file->write(bytes_of("text")));
+    std::raise(SIGTERM);
+    auto written = file->write(bytes_of("more"));
+    ASSERT_FALSE(written);
+    EXPECT_EQ(written.error().kind, Kind::CannotWrite);
+  }
+  EXPECT_EQ(directory.entries(), before);
+  EXPECT_FALSE(interrupted());
+  EXPECT_TRUE(write_file(directory.file("file"), bytes_of("text")));
 }
 
 TEST_F(Errors, a_file_is_written_where_a_link_leads) {
