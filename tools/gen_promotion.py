@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
-"""Write data/promotion.txt: torch.promote_types over all pairs of dtypes.
+"""Write data/promotion.txt: what PyTorch promotes pairs of dtypes to.
 
     python tools/gen_promotion.py [--out data/promotion.txt] [--check]
 
-Three columns, separated by tabs: a, b, result. A pair that PyTorch refuses has the result `-`.
+Four columns, separated by tabs: a, b, torch.promote_types(a, b), torch.result_type(a[1], b[]) of a tensor with a dimension and one
+without. Where b is a Python number (`bool_number` and so on) the third column is that of a[] and the number, the fourth of a[1] and
+the number. What PyTorch refuses is `-`.
 src/lower/promotion.cpp is written by rule; a test compares it with this table.
 Needs the pinned torch (tools/requirements/torch.txt); --check compares instead of writing.
 """
@@ -17,22 +19,31 @@ DTYPES = ["bool", "uint8", "int8", "int16", "int32", "int64", "uint16", "uint32"
           "float8_e5m2fnuz", "float8_e8m0fnu"]
 
 
-def promoted(a, b):
-    import torch
+NUMBERS = {"bool_number": True, "int_number": 1, "float_number": 1.0, "complex_number": 1j}
+
+
+def name(dtype):
+    return str(dtype).removeprefix("torch.")
+
+
+def answer(call):
     try:
-        return str(torch.promote_types(getattr(torch, a), getattr(torch, b))).removeprefix("torch.")
+        return name(call())
     except RuntimeError:
         return "-"
 
 
 def lines():
     import torch
-    version = torch.__version__.split("+")[0]
-    yield f"# Made by tools/gen_promotion.py from torch {version}; do not edit."
-    yield "# a<TAB>b<TAB>torch.promote_types(a, b), or - where PyTorch refuses."
+    tensor = lambda dtype, shape: torch.empty(shape, dtype=getattr(torch, dtype))
+    yield f"# Made by tools/gen_promotion.py from torch {torch.__version__.split('+')[0]}; do not edit. Columns: see there."
     for a in DTYPES:
         for b in DTYPES:
-            yield f"{a}\t{b}\t{promoted(a, b)}"
+            yield "\t".join((a, b, answer(lambda: torch.promote_types(getattr(torch, a), getattr(torch, b))),
+                             answer(lambda: torch.result_type(tensor(a, [1]), tensor(b, [])))))
+        for b, number in NUMBERS.items():
+            yield "\t".join((a, b, answer(lambda: torch.result_type(tensor(a, []), number)),
+                             answer(lambda: torch.result_type(tensor(a, [1]), number))))
 
 
 def main():

@@ -73,9 +73,11 @@ DType result_type(std::span<const Tensor> operands) {
     else if (t.rank() == 0) meet(zeros, t.dtype());
     else meet(dims, t.dtype());
   }
+  // ATen's combine_categories: the lower ones raise the category, and keep the width of a floating type.
   auto combine = [](std::optional<DType> higher, std::optional<DType> lower) {
     if (!higher) return lower;
     if (!lower || rank_of(*lower) <= rank_of(*higher)) return higher;
+    if (rank_of(*higher) == Rank::Float) return std::optional(complex_of(*higher));
     return std::optional(promote_types(*higher, *lower));
   };
   return combine(combine(dims, zeros), numbers).value_or(DType::Float32);

@@ -3,7 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <complex>
 #include <fstream>
+#include <map>
 #include <sstream>
 
 #include "lower/lower.hpp"
@@ -11,36 +13,56 @@
 namespace torchlift::lower {
 namespace {
 
-// data/promotion.txt is torch.promote_types over all pairs; "-" where PyTorch raises.
-TEST(Promotion, pairs_equal_pytorch) {
-  std::ifstream file(TORCHLIFT_SOURCE_DIR "/data/promotion.txt");
-  ASSERT_TRUE(file.good());
-  std::string line;
-  int pairs = 0;
-  while (std::getline(file, line)) {
-    if (line.empty() || line[0] == '#') continue;
-    std::istringstream fields(line);
-    std::string a, b, result;
-    fields >> a >> b >> result;
-    auto da = dtype_from_torch_name(a), db = dtype_from_torch_name(b);
-    if (!da || !db) continue;
-    ++pairs;
-    if (result == "-") {
-      EXPECT_FALSE(can_promote(*da, *db)) << line;
-      continue;
-    }
-    EXPECT_TRUE(can_promote(*da, *db)) << line;
-    EXPECT_EQ(info(promote_types(*da, *db)).torch_name, result) << line;
-  }
-  EXPECT_GT(pairs, 400);
-}
-
 class ResultType : public testing::Test {
  protected:
   Tensor tensor(DType dtype, Dims shape) { return l.make(l.hlo.splat({dtype, shape}, int64_t{1})); }
   stablehlo::Module module;
   Lower l{module, Precision::Highest};
 };
+
+// data/promotion.txt is what torch.promote_types and torch.result_type give over all pairs; "-" where PyTorch raises.
+TEST_F(ResultType, all_pairs_equal_pytorch) {
+  std::ifstream file(TORCHLIFT_SOURCE_DIR "/data/promotion.txt");
+  ASSERT_TRUE(file.good());
+  const std::map<std::string, Scalar> numbers{
+      {"bool_number", true}, {"int_number", 1}, {"float_number", 1.0}, {"complex_number", std::complex<double>(0, 1)}};
+  std::string line;
+  int pairs = 0, with_numbers = 0;
+  while (std::getline(file, line)) {
+    if (line.empty() || line[0] == '#') continue;
+    std::istringstream fields(line);
+    std::string a, b, first, second;
+    fields >> a >> b >> first >> second;
+    auto da = dtype_from_torch_name(a);
+    if (!da) continue;
+    Tensor with_dim = tensor(*da, {1}), without = tensor(*da, {});
+    auto named = [](const std::string& name) { return dtype_from_torch_name(name); };
+    if (auto number = numbers.find(b); number != numbers.end()) {
+      ++with_numbers;
+      Tensor n = l.wrap(number->second);
+      if (first != "-") {
+        EXPECT_EQ(result_type(std::array{without, n}), named(first)) << line;
+      }
+      if (second != "-") {
+        EXPECT_EQ(result_type(std::array{n, with_dim}), named(second)) << line;
+      }
+      continue;
+    }
+    auto db = dtype_from_torch_name(b);
+    if (!db) continue;
+    ++pairs;
+    EXPECT_EQ(can_promote(*da, *db), first != "-") << line;
+    if (first != "-") {
+      EXPECT_EQ(promote_types(*da, *db), named(first)) << line;
+      EXPECT_EQ(result_type(std::array{with_dim, tensor(*db, {1})}), named(first)) << line;
+    }
+    if (second != "-") {
+      EXPECT_EQ(result_type(std::array{tensor(*db, {}), with_dim}), named(second)) << line;
+    }
+  }
+  EXPECT_GT(pairs, 400);
+  EXPECT_GT(with_numbers, 75);
+}
 
 TEST_F(ResultType, zero_dim_tensors_raise_only_the_category) {
   Tensor i64 = tensor(DType::Int64, {2}), f64 = tensor(DType::Float64, {}), f16 = tensor(DType::Float16, {2});
