@@ -65,6 +65,17 @@ Tensor linalg_vander(Lower& l, Tensor x, Optional<Dim> N) {
   return cat(l, {ones, cumprod(l, expand(l, unsqueeze(l, x, -1), factors, false), -1, {})}, -1);
 }
 
+// Powers of every element of a vector along a new last axis, from the highest down unless increasing.
+Tensor vander(Lower& l, Tensor x, Optional<int64_t> N, bool increasing) {
+  if (!l.expect_rank(x, 1, 1, "x")) return {};
+  Dim powers = N ? Dim(*N) : x.dim(0);
+  if (powers < Dim(0)) return l.wrong("expected N of at least 0, got " + powers.text());
+  if (powers == Dim(0)) return l.make(l.full({x.dim(0), Dim(0)}, is_integral(x.dtype()) ? DType::Int64 : x.dtype(), 0));
+  Tensor rising = linalg_vander(l, x, powers);
+  if (increasing || rising.is_poison()) return rising;
+  return l.make(l.hlo.reverse(l.read(rising), {1}));
+}
+
 // A scan by doubling: after a step of d every element combines 2 d elements. fn(earlier, later) is associative and
 // works elementwise on all values at once.
 template <typename Fn>
@@ -235,6 +246,7 @@ std::span<const Row> running_ops() {
       op<cumulative_trapezoid_x>("cumulative_trapezoid.x"),
       op<diff>("diff"),
       op<linalg_vander>("linalg_vander"),
+      op<vander>("vander"),
       op<logcumsumexp>("logcumsumexp"),
       op<trapezoid_dx>("trapezoid.dx"),
       op<trapezoid_x>("trapezoid.x"),
