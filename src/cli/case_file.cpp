@@ -149,7 +149,7 @@ Result<std::vector<LeafValue>> leaves_of(const CaseFile& inputs, const std::vect
     auto is_named = [&](const bundle::Leaf& leaf) {
       return name == leaf.path || name == "in." + std::to_string(&leaf - leaves.data());
     };
-    if (name.empty() || (lone && files.size() == 1) || std::any_of(leaves.begin(), leaves.end(), is_named)) continue;
+    if (name.empty() || std::any_of(leaves.begin(), leaves.end(), is_named)) continue;
     std::string known = join(leaves, ", ", [](const bundle::Leaf& leaf) { return "`" + leaf.path + "`"; });
     problems.push_back(diagnose(Kind::InputUnknown, {{"name", name}, {"inputs", known}}, file));
   }

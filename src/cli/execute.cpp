@@ -5,6 +5,7 @@
 #include <chrono>
 #include <set>
 
+#include "base/kinds.hpp"
 #include "bundle/read.hpp"
 #include "pjrt/find.hpp"
 #include "pjrt/plugin.hpp"
@@ -63,9 +64,22 @@ Result<pjrt::Client> make_client(const std::string& plugin) {
   return pjrt::Client::create(loaded);
 }
 
+// A bundle is made: what acts at import would be ignored.
+Status expect_no_import_options(const LiftOptions& lift, const std::string& model) {
+  const LiftOptions defaults;
+  std::string option;
+  if (!lift.dims.empty()) option = "--dim";
+  if (lift.precision != defaults.precision) option = "--precision";
+  if (lift.inline_below != defaults.inline_below) option = "--inline-below";
+  if (lift.allow_train_dropout != defaults.allow_train_dropout) option = "--allow-train-dropout";
+  if (option.empty()) return Unit{};
+  return diagnose(Kind::ImportOption, {{"option", option}}, model);
+}
+
 Result<Execution> execute_bundle(const RunOptions& options, const CaseFile& inputs) {
   Stopwatch watch;
   Execution out;
+  TRY_OK(expect_no_import_options(options.lift, options.model));
   TRY(auto manifest, bundle::open(options.model));
   TRY(auto leaves, leaves_of(inputs, manifest.programs.front().inputs, options.inputs));
   std::vector<bundle::TensorType> types;

@@ -44,8 +44,15 @@ void add_signature(Page& page, const bundle::Program& program) {
 }
 
 void add_dims(Page& page, const torch::Program& program) {
-  if (program.ranges.empty()) return;
+  auto axes = lower::free_sizes(program);
+  if (program.ranges.empty() && axes.empty()) return;
   page.text += "free sizes\n";
+  page.json.key("free_axes").begin_array();
+  for (auto& axis : axes) {
+    page.text += "  " + axis.name + " = " + torch::to_text(axis.expr) + "\n";
+    page.json.begin_object().key("name").string(axis.name).key("size").string(torch::to_text(axis.expr)).end_object();
+  }
+  page.json.end_array();
   page.json.key("free_sizes").begin_array();
   for (auto& range : program.ranges) {
     std::string low = range.min ? std::to_string(*range.min) : "-inf";

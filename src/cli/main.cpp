@@ -60,8 +60,8 @@ void add_run(CLI::App* command, RunOptions& run) {
   command->add_option("MODEL", run.model, "a .pt2 file or a bundle's directory")->required();
   command
       ->add_option("--inputs", run.inputs,
-                   "safetensors (in.0, in.1, ... or the inputs' names) or npy, npy also as NAME=FILE")
-      ->required()
+                   "safetensors (in.0, in.1, ... or the inputs' names) or npy, npy also as NAME=FILE; none where the "
+                   "model takes none")
       ->type_name("FILE");
   command->add_option("--weights-file", run.weights, "a state dict in place of the model's own weights")
       ->type_name("FILE.safetensors");

@@ -8,6 +8,8 @@ namespace torchlift::cli {
 
 Result<Output> run_verify(const VerifyOptions& options) {
   TRY(auto inputs, read_inputs(options.run.inputs));
+  if (options.expected.empty() && options.run.inputs.empty())
+    return diagnose(Kind::NothingExpected, {}, options.run.model);
   const std::string& path = options.expected.empty() ? options.run.inputs.front() : options.expected;
   if (options.expected.empty() && path.ends_with(".npy")) return diagnose(Kind::NothingExpected, {}, path);
   TRY(auto expected, read_case_file(path));

@@ -47,14 +47,11 @@ std::optional<int64_t> solve(const SymExpr& expr, const Bindings& bindings, cons
   return check && *check == size ? std::optional(answer) : std::nullopt;
 }
 
-// An input axis or an int input that can be named in a request.
-struct Name {
-  std::string name;
-  SymExpr expr;
-};
+constexpr int64_t kMaxSize = int64_t{1} << 40;  // of an axis; beyond it sums and products of sizes leave 64 bits
 
-std::vector<Name> nameable(const torch::Program& program) {
-  std::vector<Name> out;
+// Every input axis and int input, free or not.
+std::vector<NamedSize> nameable(const torch::Program& program) {
+  std::vector<NamedSize> out;
   std::vector<std::string> paths = input_paths(program);
   size_t leaf = 0;
   for (const torch::InputSpec& spec : program.inputs) {
@@ -75,19 +72,25 @@ std::vector<Name> nameable(const torch::Program& program) {
 
 }  // namespace
 
+std::vector<NamedSize> free_sizes(const torch::Program& program) {
+  std::vector<NamedSize> out = nameable(program);
+  std::erase_if(out, [](const NamedSize& n) { return n.expr.is_integer(); });
+  return out;
+}
+
 Result<Bindings> bind_sizes(const torch::Program& program, const std::vector<Binding>& requested) {
   std::vector<Diagnostic> problems;
   Bindings bindings;
-  std::vector<Name> names = nameable(program);
+  std::vector<NamedSize> names = nameable(program);
   std::vector<std::string> symbols;
-  for (const Name& n : names)
+  for (const NamedSize& n : names)
     for (std::string& s : symbols_of(n.expr)) symbols.push_back(std::move(s));
   std::sort(symbols.begin(), symbols.end());
   symbols.erase(std::unique(symbols.begin(), symbols.end()), symbols.end());
 
   std::vector<Constraint> constraints;
   for (const Binding& request : requested) {
-    auto named = std::find_if(names.begin(), names.end(), [&](const Name& n) { return n.name == request.name; });
+    auto named = std::find_if(names.begin(), names.end(), [&](const NamedSize& n) { return n.name == request.name; });
     if (named != names.end()) {
       constraints.push_back({&named->expr, request.size, "`" + named->name + "`"});
     } else if (std::binary_search(symbols.begin(), symbols.end(), request.name)) {
@@ -96,7 +99,8 @@ Result<Bindings> bind_sizes(const torch::Program& program, const std::vector<Bin
         problems.push_back(conflict("`" + request.name + "`", request.size, std::to_string(it->second.concrete())));
     } else {
       std::vector<std::string> known = symbols;
-      for (const Name& n : names) known.push_back(n.name);
+      for (const NamedSize& n : free_sizes(program)) known.push_back(n.name);
+      if (known.empty()) known.push_back("none: the program was exported with fixed sizes");
       problems.push_back(diagnose(Kind::UnknownDim,
                                   {{"name", request.name}, {"known", join(known, ", ", [](auto& s) { return s; })}}));
     }
@@ -129,7 +133,8 @@ Result<Bindings> bind_sizes(const torch::Program& program, const std::vector<Bin
     if (!bindings.contains(s))
       problems.push_back(diagnose(Kind::UnboundSymbol, {{"symbol", s}, {"where", std::string("an input")}}));
   for (const auto& [symbol, dim] : bindings)
-    if (dim < Dim(0)) problems.push_back(conflict("`" + symbol + "`", dim.concrete(), "a size of at least 0"));
+    if (dim < Dim(0) || dim > Dim(kMaxSize))
+      problems.push_back(conflict("`" + symbol + "`", dim.concrete(), "a size from 0 to 2^40"));
 
   for (const torch::Range& range : program.ranges) {
     auto value = evaluate_size(range.expr, bindings);

@@ -25,11 +25,18 @@ struct Binding {
 // symbols or input axes; expressions such as 2*s60 are solved and checked, and every range of the program is checked.
 Result<torch::Bindings> bind_sizes(const torch::Program& program, const std::vector<Binding>& requested);
 
+// An input axis ("x.0") or int input ("n") that a Binding may name, and its size over the program's symbols.
+struct NamedSize {
+  std::string name;
+  torch::SymExpr expr;
+};
+std::vector<NamedSize> free_sizes(const torch::Program& program);  // those that are not fixed
+
 struct Options {
   torch::Bindings sizes;
   Precision precision = Precision::Highest;
   bool allow_train_dropout = false;
-  int64_t inline_below = 0;  // weights of fewer bytes become constants
+  int64_t inline_below = 0;              // weights of fewer bytes become constants
   std::optional<size_t> fail_operation;  // for tests: this StableHLO operation, counted as they are made, fails
   // Dense row-major bytes of a weight, for constants.
   std::function<Result<std::vector<std::byte>>(torch::WeightId)> read_weight;

@@ -254,11 +254,17 @@ TEST_F(Errors, sizes_that_cannot_be_are_refused) {
     Kind kind;
   };
   const std::vector<Row> rows = {
-      {{"x.0=65"}, Kind::DimRange},    {{"s77=1"}, Kind::DimRange},
-      {{"x.1=9"}, Kind::DimConflict},  {{"x.0=4", "s77=5"}, Kind::DimConflict},
-      {{"y.0=4"}, Kind::UnknownDim},   {{"x.0"}, Kind::DimOption},
-      {{"x.0="}, Kind::DimOption},     {{"x.0=4x"}, Kind::DimOption},
-      {{"x.0=4,,5"}, Kind::DimOption}, {{"x.0=4,5", "s77=4,5"}, Kind::DimOption},
+      {{"x.0=65"}, Kind::DimRange},
+      {{"s77=1"}, Kind::DimRange},
+      {{"x.1=9"}, Kind::DimConflict},
+      {{"x.0=4", "s77=5"}, Kind::DimConflict},
+      {{"x.0=9000000000000000000"}, Kind::DimConflict},
+      {{"y.0=4"}, Kind::UnknownDim},
+      {{"x.0"}, Kind::DimOption},
+      {{"x.0="}, Kind::DimOption},
+      {{"x.0=4x"}, Kind::DimOption},
+      {{"x.0=4,,5"}, Kind::DimOption},
+      {{"x.0=4,5", "s77=4,5"}, Kind::DimOption},
   };
   for (auto& row : rows) {
     cli::ImportOptions options;
@@ -372,10 +378,21 @@ TEST_F(RunErrors, inputs_that_do_not_fit_are_named_before_a_device_is_asked_for)
   std::string array = directory.file("x.npy");
   ASSERT_TRUE(archive::write_npy(array, DType::Float32, {8, 8}, bytes_of(std::string(256, '\0'))));
   expect_run_refused("no input of that name", Kind::InputUnknown, model, {"x=" + array, "y=" + array});
+  expect_run_refused("another name", Kind::InputUnknown, model, {"y=" + array});
   test::write_text(directory.file("text"), "no tensors here");
   expect_run_refused("no safetensors", Kind::SafetensorsHeader, model, {directory.file("text")});
   test::write_text(directory.file("text.npy"), "no array here");
   expect_run_refused("no npy", Kind::NpyFormat, model, {"x=" + directory.file("text.npy")});
+}
+
+TEST_F(RunErrors, a_bundle_takes_no_options_of_the_import) {
+  cli::RunOptions options;
+  options.model = bundle();
+  options.inputs = {tensor_file("good", {"x", DType::Float32, {8, 8}})};
+  options.lift.dims = {"x.0=2"};
+  auto result = cli::run_run(options);
+  ASSERT_FALSE(result);
+  EXPECT_EQ(result.error().kind, Kind::ImportOption);
 }
 
 TEST_F(RunErrors, bundles_that_were_changed_are_refused) {
