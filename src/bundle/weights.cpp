@@ -161,14 +161,14 @@ class MappedRecord {
       return out;
     }
     TRY(out.inflated_, archive::Buffer::allocate(record.size, record.source->name()));
-    TRY_OK(reader.read(0, out.inflated_->bytes()));
-    out.view_ = std::as_const(*out.inflated_).bytes();
+    TRY_OK(reader.read(0, out.inflated_.bytes()));
+    out.view_ = std::as_const(out.inflated_).bytes();
     return out;
   }
   ByteView view() const { return view_; }
 
  private:
-  std::optional<archive::Buffer> inflated_;
+  archive::Buffer inflated_;  // where the record is deflated
   ByteView view_;
 };
 
