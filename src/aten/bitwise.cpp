@@ -51,10 +51,8 @@ namespace {
 // Euclid's algorithm on all elements at once, until every remainder is zero.
 Formula greatest_common_divisor(Formula a, Formula b) {
   Lower& l = a.lower();
-  Ints all;
-  for (size_t i = 0; i < l.type(a).rank(); ++i) all.push_back(static_cast<int64_t>(i));
   Values end = l.hlo.while_(
-      {a, b}, [&](std::span<const Value> v) { return l.hlo.reduce(ne(Formula(l, v[1]), 0.0), all, Reducer::Or); },
+      {a, b}, [&](std::span<const Value> v) { return any(ne(Formula(l, v[1]), 0.0)); },
       [&](std::span<const Value> v) {
         Formula x(l, v[0]), y(l, v[1]);
         Formula done = eq(y, 0.0);

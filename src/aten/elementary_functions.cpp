@@ -1,6 +1,5 @@
 // Exponentials, trigonometry and the bits of floats.
 #include <cmath>
-#include <limits>
 
 #include "aten/special_functions.hpp"
 
@@ -156,7 +155,7 @@ Formula real_asinh(Formula x) {
 Formula real_acosh(Formula x) {
   Formula t = x - 1.0;
   Formula result = select(x > kSquareOverflows, log(x) + kLn2, log1p(t + sqrt(t * (t + 2.0))));
-  return select(x < 1.0, std::numeric_limits<double>::quiet_NaN(), result);
+  return select(x < 1.0, kNaN, result);
 }
 
 }  // namespace

@@ -91,12 +91,18 @@ inline Formula atan2(Formula y, Formula x) { return y.with(y.hlo().atan2(y, x));
 inline Formula fmod(Formula x, Formula y) { return x.with(x.hlo().remainder(x, y)); }
 inline Formula pow(Formula x, Formula y) { return x.with(x.hlo().power(x, y)); }
 // NaN wins, as in PyTorch.
-// NaN wins.
 inline Formula max(Formula x, Formula y) { return x.with(x.hlo().maximum_nan(x, y)); }
 inline Formula min(Formula x, Formula y) { return x.with(x.hlo().minimum_nan(x, y)); }
 inline Formula max(Formula x, double y) { return max(x, x.like(y)); }
 inline Formula min(Formula x, double y) { return min(x, x.like(y)); }
 inline Formula pow(Formula x, double y) { return pow(x, x.like(y)); }
+
+// Of a mask: whether any element is true, of rank 0.
+inline Formula any(Formula mask) {
+  Ints axes;
+  for (size_t i = 0; i < mask.lower().type(mask).rank(); ++i) axes.push_back(static_cast<int64_t>(i));
+  return mask.with(mask.hlo().reduce(mask, axes, Reducer::Or));
+}
 
 inline Formula convert(Formula x, DType dtype) { return x.with(x.lower().convert(x, dtype)); }
 // The same bits as an integer of the same width, and back.

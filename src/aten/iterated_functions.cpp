@@ -13,12 +13,6 @@ constexpr double kMostSteps = 65536;
 constexpr double kEpsilon = 1.1102230246251565e-16;
 using Formulas = std::vector<Formula>;
 
-Formula any(Formula mask) {
-  Ints axes;
-  for (size_t i = 0; i < mask.lower().type(mask).rank(); ++i) axes.push_back(static_cast<int64_t>(i));
-  return mask.with(mask.hlo().reduce(mask, axes, Reducer::Or));
-}
-
 // Repeats state = step(state, k) for k = first, first + 1, ... in every element where active(state, k) holds, as long
 // as one is left. Elements that were cut off become NaN in state[0].
 Formulas iterate(Formulas state, double first, const std::function<Formula(const Formulas&, Formula)>& active,

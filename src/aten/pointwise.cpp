@@ -148,13 +148,11 @@ Formula integer_power(Formula base, int64_t n) {
 // what it does with negative exponents: of 1 and -1 they are the power of the exponent's size, of all others 0.
 Formula integer_power(Formula base, Formula n) {
   Lower& l = base.lower();
-  Ints all;
-  for (size_t i = 0; i < l.type(base).rank(); ++i) all.push_back(static_cast<int64_t>(i));
   bool is_signed = !is_unsigned(base.dtype());
   Formula one = base.like(1);
   Values end = l.hlo.while_(
       {base, is_signed ? formula::abs(n) : n, one},
-      [&](std::span<const Value> v) { return l.hlo.reduce(ne(Formula(l, v[1]), 0.0), all, Reducer::Or); },
+      [&](std::span<const Value> v) { return any(ne(Formula(l, v[1]), 0.0)); },
       [&](std::span<const Value> v) {
         Formula square(l, v[0]), rest(l, v[1]), product(l, v[2]);
         Formula odd = ne(rest & one, 0.0);

@@ -166,12 +166,6 @@ Formula trigamma(Formula x) {
   return select(reflected, -sum, sum);
 }
 
-Value any(Lower& l, Value mask) {
-  Ints axes;
-  for (size_t i = 0; i < l.type(mask).rank(); ++i) axes.push_back(static_cast<int64_t>(i));
-  return l.hlo.reduce(mask, axes, Reducer::Or);
-}
-
 // The sum of (q + k)^-s until q + k > 9, and where it ended. Only a negative q takes more than the first nine terms.
 struct PartialZeta {
   Formula sum, last, at;
@@ -192,7 +186,7 @@ PartialZeta zeta_terms(Formula s, Formula q) {
     return (f <= kZetaSteps) & (f > -kZetaMostSteps);
   };
   Values end = l.hlo.while_(
-      {sum, last, at}, [&](std::span<const Value> v) { return any(l, unfinished(v[2])); },
+      {sum, last, at}, [&](std::span<const Value> v) { return any(unfinished(v[2])); },
       [&](std::span<const Value> v) {
         Formula total(l, v[0]), before(l, v[1]), a(l, v[2]);
         Formula more(l, unfinished(a));

@@ -1,5 +1,4 @@
 #include "base/bytes.hpp"
-#include "base/kinds.hpp"
 
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -9,6 +8,8 @@
 #include <cerrno>
 #include <cstring>
 #include <utility>
+
+#include "base/kinds.hpp"
 
 namespace torchlift {
 namespace {

@@ -169,8 +169,7 @@ std::vector<IValue> Evaluator::call_schema(const torch::Inst& inst, const torch:
     if (changes_entry_shape(arguments, results))
       l_.wrong(
           "the shape of an input, parameter or buffer is changed in place, which the caller of a program cannot see; "
-          "use the "
-          "form without `_`");
+          "use the form without `_`");
     return results;
   }
   return write_marked(schema, arguments, std::move(results));

@@ -40,7 +40,6 @@ struct Refused {
   operator Dim() const { return Dim(1); }       // NOLINT
 };
 
-// An operator used for its meaning inside a lowering, by dtype-agnostic binary opcode.
 using stablehlo::ComparisonDirection;
 
 class Lower {
@@ -75,10 +74,12 @@ class Lower {
   void write_cast(Tensor destination, Tensor source);
 
   // ---- values (arithmetic.cpp)
-  const Type& type(Value v) const { return hlo.type(v); }  // stays valid while the program grows; of poison: Builder::type
-  Value convert(Value v, DType dtype);                     // PyTorch's conversion (float to narrow integers wraps)
-  Value broadcast_to(Value v, const Dims& shape);          // aligned at the last axis
-  Value constant(DType dtype, const Scalar& number);       // rank 0
+  const Type& type(Value v) const {
+    return hlo.type(v);
+  }                                                   // stays valid while the program grows; of poison: Builder::type
+  Value convert(Value v, DType dtype);                // PyTorch's conversion (float to narrow integers wraps)
+  Value broadcast_to(Value v, const Dims& shape);     // aligned at the last axis
+  Value constant(DType dtype, const Scalar& number);  // rank 0
   Value full(const Dims& shape, DType dtype, const Scalar& number);
   Value full_like(Value v, const Scalar& number);  // same type as v
   Value is_nan(Value v);
@@ -138,8 +139,7 @@ class Lower {
   Precision precision() const { return precision_; }
   // Walks a nested graph here, in the current region (higher-order operators).
   std::function<std::vector<IValue>(torch::BlockId, std::vector<IValue>)> call_graph;
-  // Calls an operator of the table by key with positional arguments, as the graph would: for operators defined by
-  // others of another family where a C++ call would need a cycle.
+  // torch.autocast, as the walk is inside it.
   struct Autocast {
     bool enabled = false;
     DType dtype = DType::BFloat16;

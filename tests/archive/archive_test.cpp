@@ -1,6 +1,5 @@
 // What a file is, what is said of files that are no model, and the recorded archives.
 #include "archive/archive.hpp"
-#include "base/kinds.hpp"
 
 #include <gtest/gtest.h>
 
@@ -9,6 +8,7 @@
 
 #include "archive/pickle_writer.hpp"
 #include "archive/torch_save.hpp"
+#include "base/kinds.hpp"
 
 namespace torchlift::archive {
 namespace {

@@ -1,10 +1,10 @@
 // The unpickler: what each opcode and constructor gives, and what is refused.
 #include "archive/pickle.hpp"
-#include "base/kinds.hpp"
 
 #include <gtest/gtest.h>
 
 #include "archive/pickle_writer.hpp"
+#include "base/kinds.hpp"
 
 namespace torchlift::archive {
 namespace {

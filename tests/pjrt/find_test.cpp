@@ -1,5 +1,4 @@
 #include "pjrt/find.hpp"
-#include "base/kinds.hpp"
 
 #include <gtest/gtest.h>
 #include <stdlib.h>
@@ -7,6 +6,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "base/kinds.hpp"
 #include "pjrt/compile_options.hpp"
 
 namespace torchlift::pjrt {

@@ -1,10 +1,10 @@
 // What we rely on in XLA's CPU plugin: programs as text, numbers, memory in place, donation, errors passed on whole.
 #include "real_plugin.hpp"
-#include "base/kinds.hpp"
 
 #include <array>
 #include <cstring>
 
+#include "base/kinds.hpp"
 #include "pjrt/executable.hpp"
 
 namespace torchlift::pjrt {

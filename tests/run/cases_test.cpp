@@ -1,6 +1,5 @@
 // The supervisor and real worker processes (stub_worker.cpp): every case gets one status line, whatever workers do.
 #include "run/cases.hpp"
-#include "base/kinds.hpp"
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -9,6 +8,7 @@
 #include <fstream>
 #include <set>
 
+#include "base/kinds.hpp"
 #include "fake_plugin/fake.hpp"
 
 namespace torchlift::run {

@@ -1,9 +1,9 @@
 // Whole sessions on the real CPU plugin.
 #include "pjrt/real_plugin.hpp"
-#include "base/kinds.hpp"
 
 #include <cstring>
 
+#include "base/kinds.hpp"
 #include "run/program_cache.hpp"
 #include "run/session.hpp"
 

@@ -1,11 +1,11 @@
 // Sessions on the fake plugin: checks before anything reaches the device, weights in place, state handed on, faults.
 #include "run/session.hpp"
-#include "base/kinds.hpp"
 
 #include <gtest/gtest.h>
 
 #include <array>
 
+#include "base/kinds.hpp"
 #include "fake_plugin/fake.hpp"
 
 namespace torchlift::run {

@@ -1,11 +1,12 @@
 #include "torch/schema.hpp"
-#include "base/kinds.hpp"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <set>
 #include <thread>
+
+#include "base/kinds.hpp"
 
 namespace torchlift::torch {
 namespace {

@@ -1,9 +1,10 @@
 #include "torch/symbolic.hpp"
-#include "base/kinds.hpp"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
+
+#include "base/kinds.hpp"
 
 namespace torchlift::torch {
 namespace {
