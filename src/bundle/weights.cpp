@@ -18,6 +18,7 @@ namespace {
 
 constexpr size_t kChunk =
     size_t{128} << 10;  // stays in the processor's own cache between reading, checksum and writing
+constexpr uint64_t kMaxUnusedBytes = uint64_t{64} << 20;
 constexpr uint64_t kAlignment = 64;
 
 int64_t width_of(const WeightSource& weight) { return info(weight.dtype).bytes; }
@@ -173,26 +174,13 @@ class MappedRecord {
 };
 
 // Writes the tensors' bytes in order, and sees to the checksums.
-// A deflated record is inflated whole: it may hold kUnused bytes that the tensor does not reach.
-Result<archive::RecordReader> open_record(const WeightSource& weight, const Extent& extent) {
-  constexpr uint64_t kUnused = uint64_t{64} << 20;
-  const archive::Record& record = weight.record;
-  if (!record.is_stored() && record.size > extent.end + kUnused)
-    return diagnose(Kind::WeightInflated,
-                    {{"name", name_of(weight)},
-                     {"used", static_cast<int64_t>(extent.end)},
-                     {"size", static_cast<int64_t>(record.size)}},
-                    file_of(weight), record.member);
-  return archive::RecordReader::open(record);
-}
-
 class Streamer {
  public:
   Streamer(OutputFile& out, archive::Strict strict) : out_(out), strict_(strict), buffer_(kChunk) {}
 
   Status add(const WeightSource& weight, const Extent& extent) {
     if (extent.dense == 0) return Unit{};
-    TRY(auto reader, open_record(weight, extent));
+    TRY(auto reader, archive::RecordReader::open(weight.record));
     bool seen = !checked_.insert({key_of(weight.record), true}).second;
     if (!seen && covers_record(weight, extent)) return copy_checked(weight, reader);
     if (!seen) TRY_OK(check(weight.record));
@@ -302,17 +290,29 @@ std::string digest_of_sources(const std::string& header, const std::vector<const
   return digest_of(bytes_of(text));
 }
 
+// What a small file may grow to: dense tensors to kMaxRepeatedBytes more than their records, and a deflated record,
+// which is inflated whole, to kMaxUnusedBytes more than its tensors reach.
 Status check_growth(std::span<const WeightSource> weights, const std::vector<Extent>& extents,
                     const std::string& path) {
-  std::map<RecordKey, uint64_t> records;
+  auto number = [](unsigned __int128 n) { return static_cast<int64_t>(std::min<unsigned __int128>(n, INT64_MAX)); };
+  std::map<RecordKey, uint64_t> reached;
   unsigned __int128 dense = 0, stored = 0;
   for (size_t i = 0; i < weights.size(); ++i) {
     dense += extents[i].dense;
-    if (records.emplace(key_of(weights[i].record), 0).second) stored += weights[i].record.size;
+    auto [record, fresh] = reached.emplace(key_of(weights[i].record), 0);
+    if (fresh) stored += weights[i].record.size;
+    record->second = std::max(record->second, extents[i].end);
   }
-  if (dense <= stored + kMaxRepeatedBytes) return Unit{};
-  auto number = [](unsigned __int128 n) { return static_cast<int64_t>(std::min<unsigned __int128>(n, INT64_MAX)); };
-  return diagnose(Kind::WeightsRepeated, {{"dense", number(dense)}, {"stored", number(stored)}}, path);
+  if (dense > stored + kMaxRepeatedBytes)
+    return diagnose(Kind::WeightsRepeated, {{"dense", number(dense)}, {"stored", number(stored)}}, path);
+  for (auto& weight : weights) {
+    uint64_t used = reached[key_of(weight.record)];
+    if (weight.record.is_stored() || weight.record.size <= used + kMaxUnusedBytes) continue;
+    return diagnose(Kind::WeightInflated,
+                    {{"name", name_of(weight)}, {"used", number(used)}, {"size", number(weight.record.size)}}, path,
+                    weight.record.member);
+  }
+  return Unit{};
 }
 
 }  // namespace
@@ -331,7 +331,7 @@ Result<std::vector<std::byte>> dense_bytes(const WeightSource& weight) {
   TRY_OK(check_growth({&weight, 1}, {*extent}, file_of(weight)));
   std::vector<std::byte> out(extent->dense);
   if (out.empty()) return out;
-  TRY(auto reader, open_record(weight, *extent));
+  TRY(auto reader, archive::RecordReader::open(weight.record));
   if (is_dense(weight)) {
     TRY_OK(reader.read(extent->begin, out));
     return out;

@@ -3,6 +3,7 @@
 #include <sys/resource.h>
 
 #include "archive/safetensors.hpp"
+#include "archive/zip_builder.hpp"
 #include "base/kinds.hpp"
 #include "base/output_file.hpp"
 #include "bundle/fixture.hpp"
@@ -274,6 +275,22 @@ TEST_F(WeightsTest, expanded_tensors_do_not_fill_the_disk) {
 }
 
 // ---- signatures
+
+TEST_F(WeightsTest, a_deflated_record_is_inflated_only_where_its_tensors_reach) {
+  const std::string content((size_t{66} << 20), '\1');
+  MemoryRecord memory(archive::deflate_without_compression(content));
+  memory.record.method = archive::Method::Deflated;
+  memory.record.size = content.size();
+  memory.record.crc = archive::crc32(0, bytes_of(content));
+  auto last = static_cast<int64_t>(content.size()) - 4;
+  std::vector<WeightSource> weights = {{{"first"}, DType::UInt8, {4}, {1}, 0, memory.record},
+                                       {{"last"}, DType::UInt8, {4}, {1}, last, memory.record}};
+  EXPECT_TRUE(write_weights(path, weights, archive::Strict::Yes));
+  weights.pop_back();
+  auto result = write_weights(path, weights, archive::Strict::Yes);
+  ASSERT_FALSE(result);
+  EXPECT_EQ(result.error().kind, Kind::WeightInflated);
+}
 
 TEST(Signature, types_are_read_past_attributes_and_locations) {
   auto signature = read_signature(
