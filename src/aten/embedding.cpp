@@ -43,7 +43,7 @@ struct BagArguments {
   Optional<Tensor> per_sample_weights;
   bool include_last_offset = false;
   int64_t padding_idx = -1;  // none
-  bool forward_only = true;  // then PyTorch leaves the sizes of summed bags at zero
+  bool forward_only = true;
 };
 
 // Which bag each index falls into: the number of offsets at or before it, less one.
@@ -100,12 +100,21 @@ Value greatest_rows(Lower& l, Value best, Value bags, Value rows, Value valid, V
   return l.hlo.select(found, row, l.full_like(row, 0));
 }
 
+// Whether PyTorch's fast kernel sums; it leaves the bag of each index out.
+bool summed_fast(const BagArguments& a) {
+  DType dtype = a.weight.dtype();
+  return a.mode == BagMode::Sum && a.padding_idx < 0 && a.weight.strides()[1] == Dim(1) &&
+         (!a.per_sample_weights || a.per_sample_weights->strides()[0] == Dim(1)) &&
+         (dtype == DType::Float32 || dtype == DType::Float16 || dtype == DType::BFloat16);
+}
+
 using BagResults = std::tuple<Tensor, Tensor, Tensor, Tensor>;
 
 // (output, bag of each index, size of each bag, row of each maximum); the last three as far as PyTorch fills them.
 BagResults bag(Lower& l, const BagArguments& a) {
   if (!bag_fits(l, a)) return {};
-  DType dtype = a.weight.dtype(), wide = lower::accumulate_type(dtype), index_dtype = a.offsets.dtype();
+  DType dtype = a.weight.dtype(), wide = lower::accumulate_type(dtype);
+  DType index_dtype = a.indices.dtype() == a.offsets.dtype() ? a.offsets.dtype() : DType::Int64;
   Dim count = a.indices.dim(0), bag_count = a.include_last_offset ? a.offsets.dim(0) - Dim(1) : a.offsets.dim(0);
   Dim width = a.weight.dim(1);
   Value indices = l.read(a.indices, DType::Int64);
@@ -129,16 +138,15 @@ BagResults bag(Lower& l, const BagArguments& a) {
     Value divisor = l.convert(l.hlo.maximum(size, l.full_like(size, 1)), wide);
     output = l.hlo.divide(output, divisor);
   }
-  if (a.mode == BagMode::Sum && a.forward_only) sizes = l.full_like(sizes, 0);
+  // PyTorch does not count the bags it sums; forward only, it leaves a size for the last offset too.
+  if (a.mode == BagMode::Sum) sizes = l.full(a.forward_only ? a.offsets.shape() : Dims{bag_count}, DType::Int64, 0);
   Value greatest = l.convert(sizes, index_dtype);  // where there is no maximum PyTorch gives the sizes again
   if (a.mode == BagMode::Max) {
     Value filled = l.hlo.compare(size, l.full_like(size, 0), ComparisonDirection::Gt);
     greatest = l.convert(greatest_rows(l, output, bags, rows, valid, indices), index_dtype);
     output = l.hlo.select(filled, output, l.full_like(output, 0));
   }
-  // PyTorch leaves the bag of each index out where its fast kernel sums.
-  bool fast = a.mode == BagMode::Sum && a.padding_idx < 0 && (dtype == DType::Float32 || dtype == DType::Float16);
-  Value numbers = fast ? l.full({Dim(0)}, index_dtype, 0) : l.convert(bags, index_dtype);
+  Value numbers = summed_fast(a) ? l.full({Dim(0)}, index_dtype, 0) : l.convert(bags, index_dtype);
   return {l.make(l.convert(output, dtype)), l.make(numbers), l.make(l.convert(sizes, index_dtype)), l.make(greatest)};
 }
 
