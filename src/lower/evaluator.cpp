@@ -71,8 +71,15 @@ std::optional<Lowered> Evaluator::run() {
   return std::move(out_);
 }
 
-IValue Evaluator::value_of(const torch::Operand& operand) const {
-  return literal(operand, [this](torch::ValueId id) { return environment_[id.at()]; });
+IValue Evaluator::value_of(const torch::Operand& operand) {
+  return literal(operand, [this](torch::ValueId id) {
+    if (auto found = doubted_.find(id); found != doubted_.end()) {
+      ++out_.agreement.type_differences;
+      sink_.add(std::move(found->second));
+      doubted_.erase(found);
+    }
+    return environment_[id.at()];
+  });
 }
 
 std::vector<IValue> Evaluator::walk(torch::BlockId block_id, std::vector<IValue> inputs) {
@@ -301,10 +308,10 @@ IValue Evaluator::checked(const torch::Inst& inst, torch::ValueId id, IValue val
   ++out_.agreement.nodes;
   stablehlo::Type inferred{tensor->dtype(), tensor->shape()};
   if (!(inferred == *declared)) {
-    ++out_.agreement.type_differences;
     auto text = [](const stablehlo::Type& t) { return std::string(info(t.dtype).short_name) + text_of(t.dims); };
-    report(diagnose(Kind::TypeDiffers,
-                    {{"operator", inst.target}, {"inferred", text(inferred)}, {"declared", text(*declared)}}));
+    doubted_.insert_or_assign(
+        id, placed(diagnose(Kind::TypeDiffers,
+                            {{"operator", inst.target}, {"inferred", text(inferred)}, {"declared", text(*declared)}})));
     return stand_in(id);
   }
   const torch::TensorMeta& meta = *program_.value(id).meta;
@@ -368,7 +375,7 @@ bool Evaluator::collect_refusals(const std::vector<NamedValue>& operands) {
   return any;
 }
 
-void Evaluator::report(Diagnostic d) {
+Diagnostic Evaluator::placed(Diagnostic d) const {
   if (current_) {
     d.place.node = "%" + current_->name;
     d.place.node_index = static_cast<int64_t>(current_ - program_.insts.data());
@@ -379,8 +386,10 @@ void Evaluator::report(Diagnostic d) {
     if (!location.module_type.empty())
       d.place.module += (d.place.module.empty() ? "" : " ") + ("(" + location.module_type + ")");
   }
-  sink_.add(std::move(d));
+  return d;
 }
+
+void Evaluator::report(Diagnostic d) { sink_.add(placed(std::move(d))); }
 
 // ---- public
 

@@ -1,6 +1,7 @@
 // The walk itself; private to this room. See evaluate.hpp for what it gives.
 #pragma once
 
+#include <map>
 #include <set>
 #include <string>
 #include <vector>
@@ -64,7 +65,8 @@ class Evaluator {
                  size_t nodes_before);
   std::optional<stablehlo::Type> declared_type(torch::ValueId id) const;
   IValue stand_in(torch::ValueId id);  // for the result of a node that could not be lowered
-  IValue value_of(const torch::Operand& operand) const;
+  IValue value_of(const torch::Operand& operand);
+  Diagnostic placed(Diagnostic diagnostic) const;  // at the node that is walked
   void report(Diagnostic diagnostic);
   bool collect_refusals(const std::vector<NamedValue>& operands);
 
@@ -77,6 +79,9 @@ class Evaluator {
   Lower l_;
   DiagnosticSink sink_;
   std::vector<IValue> environment_;  // by ValueId
+  // Results of another type than the file declares, reported when they are used: some kernels of PyTorch give other
+  // sizes than its own tracing does (the bag sizes of embedding_bag), which matters to none who ignores them.
+  std::map<torch::ValueId, Diagnostic> doubted_;
   std::vector<EntryStorage> storages_;
   std::vector<Tensor> weights_;  // by WeightId; poison until used
   std::vector<Value> result_values_;
