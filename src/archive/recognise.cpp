@@ -99,10 +99,10 @@ FileKind kind_of_container(const Zip& zip, const std::string& prefix) {
 FileKind recognise(ByteView file) {
   std::string_view text = text_of(file);
   if (text.empty()) return FileKind::Empty;
+  if (is_safetensors(file)) return FileKind::Safetensors;  // first: the length it begins with may look like a pickle
   if (const Beginning* row = find_beginning(text)) return row->kind;
   if (is_pickle(text))
     return text.substr(2).starts_with(kLegacyMagic) ? FileKind::LegacyTorchSave : FileKind::PlainPickle;
-  if (is_safetensors(file)) return FileKind::Safetensors;
   if (is_html(text)) return FileKind::Html;
   return foreign_format(file).empty() ? FileKind::Unknown : FileKind::Foreign;
 }
@@ -123,6 +123,22 @@ ZipKind recognise_zip(const Zip& zip) {
   std::string root = slash == std::string::npos ? "" : first.substr(0, slash);
   FileKind kind = kind_of_container(zip, root.empty() ? "" : root + "/");
   return {.kind = kind, .root = std::move(root)};
+}
+
+std::optional<Diagnostic> refuse_tensor_file(ByteView file, const std::string& name) {
+  std::string format,
+      advice = "write the tensors from Python: safetensors.torch.save_file({\"in.0\": x}, \"x.safetensors\")";
+  switch (FileKind kind = recognise(file); kind) {
+    case FileKind::OtherZip: format = "a zip file, as torch.save and torch.export.save write"; break;
+    case FileKind::LegacyTorchSave:
+    case FileKind::PlainPickle: format = "a Python pickle"; break;
+    case FileKind::Foreign: format = foreign_format(file); break;
+    case FileKind::GitLfsPointer:
+    case FileKind::Html: return refuse_file(kind, file, name);
+    default: return std::nullopt;
+  }
+  if (text_of(file).starts_with("\x93NUMPY")) advice = "give it the ending `.npy`: `--inputs x.npy`";
+  return diagnose(Kind::NotSafetensors, {{"format", format}, {"advice", advice}}, name);
 }
 
 Diagnostic refuse_file(FileKind kind, ByteView file, const std::string& name) {

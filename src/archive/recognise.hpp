@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -41,6 +42,9 @@ struct ZipKind {
   std::string root;  // text before the first '/' of the first member; empty if it has none
 };
 ZipKind recognise_zip(const Zip& zip);
+
+// Why a file is refused where a safetensors file is expected, if it is recognised as another.
+std::optional<Diagnostic> refuse_tensor_file(ByteView file, const std::string& name);
 
 // Why a file that is no zip is refused, with advice.
 Diagnostic refuse_file(FileKind kind, ByteView file, const std::string& name);

@@ -6,6 +6,7 @@
 #include <limits>
 #include <optional>
 
+#include "archive/recognise.hpp"
 #include "base/json.hpp"
 #include "base/kinds.hpp"
 #include "base/text.hpp"
@@ -179,6 +180,7 @@ Result<SafetensorsHeader> read_safetensors_header(ByteView bytes, const std::str
 
 Result<SafetensorsFile> SafetensorsFile::open(const std::string& path) {
   TRY(auto file, File::open(path));
+  if (auto refusal = refuse_tensor_file(file.bytes(), path)) return std::move(*refusal);
   SafetensorsFile out(std::move(file));
   TRY(auto header, read_safetensors_header(out.file_.bytes(), path));
   out.tensors_ = std::move(header.tensors);

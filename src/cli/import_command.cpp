@@ -1,7 +1,11 @@
 // torchlift import: a model file becomes a bundle.
+#include <unistd.h>
+
 #include "base/interrupt.hpp"
 #include "base/json.hpp"
+#include "base/kinds.hpp"
 #include "bundle/write.hpp"
+#include "cli/execute.hpp"
 #include "cli/importer.hpp"
 #include "cli/version.hpp"
 
@@ -50,6 +54,8 @@ Output describe(const std::string& directory, const bundle::Manifest& manifest) 
 }  // namespace
 
 Result<Output> run_import(const ImportOptions& options) {
+  if (is_directory(options.file) && ::access((options.file + "/manifest.json").c_str(), F_OK) == 0)
+    return diagnose(Kind::BundleDirectory, {{"path", options.file}}, options.file);
   TRY(auto programs, parse_dims(options.lift.dims));
   TRY(auto file, ModelFile::open(options.file, options.lift.model));
   bundle::Bundle bundle;

@@ -183,12 +183,26 @@ int dispatch(const CLI::App& app, Options& options) {
   return print(run_run_cases(options.cases), options.json);
 }
 
+bool json_asked(int argc, char** argv) {
+  return std::any_of(argv + 1, argv + argc, [](const char* word) { return std::string_view(word) == "--json"; });
+}
+
+// What to say if the first word that is no option names no command; empty if it does.
+std::string unknown_command(const CLI::App& app, int argc, char** argv) {
+  auto word = std::find_if(argv + 1, argv + argc, [](const char* w) { return w[0] != '-'; });
+  if (word == argv + argc) return "";
+  std::vector<std::string> names;
+  for (const CLI::App* command : app.get_subcommands([](const CLI::App* c) { return !c->get_group().empty(); }))
+    names.push_back(command->get_name());
+  if (*word == std::string_view("worker") || std::find(names.begin(), names.end(), *word) != names.end()) return "";
+  return quoted(*word) + " is no command; there are " + join(names, ", ", [](const std::string& name) { return name; });
+}
+
 int run(int argc, char** argv) {
   CLI::App app("Lifts PyTorch programs into StableHLO, and runs them on PJRT devices.", "torchlift");
   Options options;
   std::string weights = "copy";
   app.set_version_flag("--version", "torchlift " + std::string(kVersion));
-  app.add_flag("--json", options.json, "print one JSON object: status, result, diagnostics");
   app.require_subcommand(1);
   app.fallthrough();
   app.footer(kFooter);
@@ -196,12 +210,16 @@ int run(int argc, char** argv) {
   add_run_command(app, options.run);
   add_verify(app, options.verify);
   add_others(app, options);
+  constexpr const char* kJson = "print one JSON object: status, result, diagnostics";
+  app.add_flag("--json", options.json, kJson);
+  for (CLI::App* command : app.get_subcommands(nullptr)) command->add_flag("--json", options.json, kJson);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
+    if (auto unknown = unknown_command(app, argc, argv); !unknown.empty())
+      return print(diagnose(Kind::CommandLine, {{"problem", unknown}}), json_asked(argc, argv));
     bool failed = error.get_exit_code() != 0;  // help and version are no failures
-    bool json = std::any_of(argv + 1, argv + argc, [](const char* word) { return std::string_view(word) == "--json"; });
-    if (failed && json) {
+    if (failed && json_asked(argc, argv)) {
       Result<Output> wrong = diagnose(Kind::CommandLine, {{"problem", std::string(error.what())}});
       print(wrong, true);
     } else {

@@ -1,11 +1,14 @@
 // torchlift run: one call of a model or bundle.
 #include "base/json.hpp"
+#include "base/kinds.hpp"
 #include "cli/execute.hpp"
 #include "cli/show.hpp"
 
 namespace torchlift::cli {
 
 Result<Output> run_run(const RunOptions& options) {
+  if (auto& path = options.output; !path.empty() && !path.ends_with(".safetensors") && !path.ends_with(".npy"))
+    return diagnose(Kind::OutputEnding, {}, path);
   TRY(auto inputs, read_inputs(options.inputs));
   TRY(auto execution, execute(options, inputs));
   Output out;

@@ -21,6 +21,18 @@ std::vector<TensorType> input_types(const bundle::Program& program) {
   return out;
 }
 
+// What to do where no program takes the inputs: the sizes can be imported, a dtype or rank has to be given as it is.
+std::string advice_for(const bundle::Program& program, std::span<const TensorType> inputs) {
+  std::vector<TensorType> expected = input_types(program);
+  if (expected.size() != inputs.size())
+    return "the program takes " + std::to_string(expected.size()) + " tensors, " + std::to_string(inputs.size()) +
+           " are given";
+  for (size_t i = 0; i < inputs.size(); ++i)
+    if (expected[i].dtype != inputs[i].dtype || expected[i].shape.size() != inputs[i].shape.size())
+      return "input " + std::to_string(i) + " must be " + bundle::text_of(expected[i]) + " but for its free sizes";
+  return "where these sizes are free (`torchlift inspect` of the model file), import it again with --dim for them";
+}
+
 std::string text_of_types(std::span<const TensorType> types) {
   return "(" + join(types, ", ", [](const TensorType& type) { return bundle::text_of(type); }) + ")";
 }
@@ -36,7 +48,11 @@ Result<size_t> select_program(const bundle::Manifest& manifest, std::span<const 
   std::string programs = join(manifest.programs, ", ", [](const bundle::Program& program) {
     return "`" + program.file + "` for " + text_of_types(input_types(program));
   });
-  return diagnose(Kind::NoSuchProgram, {{"got", text_of_types(inputs)}, {"programs", programs}}, path);
+  return diagnose(Kind::NoSuchProgram,
+                  {{"got", text_of_types(inputs)},
+                   {"programs", programs},
+                   {"advice", advice_for(manifest.programs.front(), inputs)}},
+                  path);
 }
 
 // In the order of their making; destroyed in reverse.

@@ -132,6 +132,16 @@ TEST(Safetensors, a_name_that_stands_twice_is_refused) {
   EXPECT_EQ(info(file.error().kind).id, "safetensors-tensor");
 }
 
+// A header of 0x280 bytes: the file begins like a pickle of protocol 2.
+TEST(Safetensors, the_length_of_the_header_is_taken_for_no_other_format) {
+  TemporaryDirectory directory;
+  std::string header = R"({"a":{"dtype":"U8","shape":[0],"data_offsets":[0,0]}})";
+  header.resize(0x280, ' ');
+  test::write_text(directory.file("x"), bytes_with_header(header));
+  auto file = SafetensorsFile::open(directory.file("x"));
+  EXPECT_TRUE(file) << to_text(file.error());
+}
+
 TEST(Safetensors, every_cut_of_a_file_is_refused) {
   std::string whole = safetensors_header({{"a", DType::Float32, {4}}}, {{"k", "v"}}) + std::string(16, 'x');
   for (size_t size = 0; size < whole.size(); ++size) EXPECT_NE(problem_of(whole.substr(0, size)), "") << size;

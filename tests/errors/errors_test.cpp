@@ -297,6 +297,15 @@ TEST_F(Errors, places_that_cannot_be_read_or_written_are_named) {
   expect_refused("a folder with the name of a program", Kind::OutputOccupied, options);
 }
 
+TEST_F(Errors, a_bundle_is_not_imported_again) {
+  cli::ImportOptions options;
+  options.directory = out;
+  options.file = directory.file("bundle");
+  std::filesystem::create_directory(options.file);
+  test::write_text(options.file + "/manifest.json", "{}");
+  expect_refused("a bundle", Kind::BundleDirectory, options);
+}
+
 TEST_F(Errors, pipes_are_neither_read_nor_replaced) {
   std::string pipe = directory.file("pipe");
   ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
@@ -363,6 +372,38 @@ struct RunErrors : Errors {
     return out;
   }
 };
+
+TEST_F(RunErrors, files_that_hold_no_safetensors_are_told_apart) {
+  std::string model = fixture("mlp_dynamic.pt2");
+  expect_run_refused("a model as inputs", Kind::NotSafetensors, model, {model});
+  test::write_text(directory.file("pickle"), "\x80\x02}q\x01.");
+  expect_run_refused("a pickle as inputs", Kind::NotSafetensors, model, {directory.file("pickle")});
+  test::write_text(directory.file("array"), "\x93NUMPY\x01");
+  expect_run_refused("an array without its ending", Kind::NotSafetensors, model, {directory.file("array")});
+}
+
+TEST_F(RunErrors, results_are_written_by_the_ending_of_their_file) {
+  cli::RunOptions options;
+  options.model = fixture("mlp_dynamic.pt2");
+  options.output = directory.file("y.txt");
+  auto result = cli::run_run(options);
+  ASSERT_FALSE(result);
+  EXPECT_EQ(result.error().kind, Kind::OutputEnding);
+}
+
+TEST_F(RunErrors, the_advice_to_import_again_is_given_for_sizes_alone) {
+  auto advice = [&](const archive::SafetensorsEntry& entry) {
+    cli::RunOptions options;
+    options.model = bundle();
+    options.inputs = {tensor_file("inputs", entry)};
+    auto result = cli::run_run(options);
+    EXPECT_FALSE(result);
+    return result ? "" : to_text(result.error());
+  };
+  EXPECT_NE(advice({"x", DType::Float32, {4, 8}}).find("--dim"), std::string::npos);
+  EXPECT_NE(advice({"x", DType::Float64, {2, 8}}).find("input 0 must be f32[2,8]"), std::string::npos);
+  EXPECT_NE(advice({"x", DType::Float32, {2}}).find("input 0 must be"), std::string::npos);
+}
 
 TEST_F(RunErrors, inputs_that_do_not_fit_are_named_before_a_device_is_asked_for) {
   std::string good = tensor_file("good", {"x", DType::Float32, {8, 8}});
