@@ -11,7 +11,7 @@ if(MOLD AND TORCHLIFT_DEVELOPER)
 endif()
 
 # Paths in debug information and messages start at the repository, so that equal sources give equal objects everywhere.
-add_compile_options(-ffile-prefix-map=${CMAKE_SOURCE_DIR}/=)
+add_compile_options(-ffile-prefix-map=${PROJECT_SOURCE_DIR}/=)
 # An index out of bounds ends the program in every build: files are hostile.
 add_compile_definitions(_GLIBCXX_ASSERTIONS)
 if(TORCHLIFT_DEVELOPER)

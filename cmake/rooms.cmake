@@ -10,18 +10,18 @@ function(torchlift_room name)
   get_filename_component(parent ${root}/${name} DIRECTORY)
   file(MAKE_DIRECTORY ${parent})
   if(NOT EXISTS ${root}/${name})
-    file(CREATE_LINK ${CMAKE_SOURCE_DIR}/src/${name} ${root}/${name} SYMBOLIC)
+    file(CREATE_LINK ${PROJECT_SOURCE_DIR}/src/${name} ${root}/${name} SYMBOLIC)
   endif()
 
-  file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/${name}/*.cpp ${CMAKE_SOURCE_DIR}/src/${name}/*.S)
+  file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/${name}/*.cpp ${PROJECT_SOURCE_DIR}/src/${name}/*.S)
   if(NOT sources)
     file(WRITE ${CMAKE_BINARY_DIR}/empty_${id}.cpp "")
     set(sources ${CMAKE_BINARY_DIR}/empty_${id}.cpp)
   endif()
   # The room of a program: its main.cpp over a library of all else, so that tests can call what is in it.
   if(ROOM_EXECUTABLE)
-    list(REMOVE_ITEM sources ${CMAKE_SOURCE_DIR}/src/${name}/main.cpp)
-    add_executable(${ROOM_EXECUTABLE} ${CMAKE_SOURCE_DIR}/src/${name}/main.cpp)
+    list(REMOVE_ITEM sources ${PROJECT_SOURCE_DIR}/src/${name}/main.cpp)
+    add_executable(${ROOM_EXECUTABLE} ${PROJECT_SOURCE_DIR}/src/${name}/main.cpp)
     target_link_libraries(${ROOM_EXECUTABLE} PRIVATE torchlift_${id} ${ROOM_LINK})
     target_include_directories(${ROOM_EXECUTABLE} PRIVATE $<TARGET_PROPERTY:torchlift_${id},INCLUDE_DIRECTORIES>)
   endif()
@@ -38,7 +38,7 @@ endfunction()
 # torchlift_embed(SOURCE.S DATA...): an assembler file that takes the data files in by `.incbin "NAME"`; an edit of the data
 # assembles it again.
 function(torchlift_embed source)
-  list(TRANSFORM ARGN PREPEND ${CMAKE_SOURCE_DIR}/)
-  set_source_files_properties(${CMAKE_SOURCE_DIR}/${source} PROPERTIES OBJECT_DEPENDS "${ARGN}"
-                              COMPILE_OPTIONS "-Wa,-I${CMAKE_SOURCE_DIR}/data")
+  list(TRANSFORM ARGN PREPEND ${PROJECT_SOURCE_DIR}/)
+  set_source_files_properties(${PROJECT_SOURCE_DIR}/${source} PROPERTIES OBJECT_DEPENDS "${ARGN}"
+                              COMPILE_OPTIONS "-Wa,-I${PROJECT_SOURCE_DIR}/data")
 endfunction()

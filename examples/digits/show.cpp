@@ -19,7 +19,7 @@
 namespace torchlift {
 namespace {
 
-constexpr size_t kSide = 8, kPixels = kSide * kSide, kClasses = 10, kAcross = 8;
+constexpr size_t kSide = 8, kPixels = kSide * kSide, kClasses = 10, kAcross = 4;  // fits 80 columns
 
 std::vector<float> floats(ByteView bytes) {
   std::vector<float> out(bytes.size() / sizeof(float));

@@ -12,6 +12,7 @@ import os
 import re
 import subprocess
 import sys
+import textwrap
 
 
 def plain(text):
@@ -32,15 +33,20 @@ def inspect(tool, path):
         return {"diagnostics": [{"kind": "crash", "message": f"exit code {out.returncode}"}]}
 
 
+def short(text):
+    """At most 160 characters, cut between words."""
+    return textwrap.shorten(text, 160, placeholder=" …")
+
+
 def reason(name, exported, info, score):
     if not exported.get("ok"):
-        return "PyTorch: " + exported.get("stage", "") + ": " + plain(exported.get("error", ""))[:110]
+        return "PyTorch: " + exported.get("stage", "") + ": " + short(plain(exported.get("error", "")))
     errors = [d for d in info.get("diagnostics", []) if d.get("severity") == "error"]
     if errors:
-        return f"{errors[0]['kind']}: {plain(errors[0]['message'])[:110]}"
+        return f"{errors[0]['kind']}: {short(plain(errors[0]['message']))}"
     if score is None:
         return "not run"
-    return "" if score["verdict"] == "passed" else f"{score['verdict']}: {plain(score['text'])[:150]}"
+    return "" if score["verdict"] == "passed" else f"{score['verdict']}: {short(plain(score['text']))}"
 
 
 def main():
