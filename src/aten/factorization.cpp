@@ -4,66 +4,23 @@
 
 #include "aten/axes.hpp"
 #include "aten/linear_algebra.hpp"
+#include "aten/matrices.hpp"
 #include "aten/reduction.hpp"
 
 namespace torchlift::aten {
 namespace {
 
-bool expect_square(Lower& l, Tensor a) {
-  if (a.is_poison()) return false;
-  if (a.rank() >= 2 && a.dim(-1) == a.dim(-2)) return true;
-  l.wrong("expected square matrices, got " + describe(a));
-  return false;
-}
-
-// Float and complex dtypes that LAPACK has.
-bool expect_lapack_dtype(Lower& l, Tensor a) {
-  DType d = a.dtype();
-  if (d == DType::Float32 || d == DType::Float64 || d == DType::Complex64 || d == DType::Complex128) return true;
-  l.wrong("expected a floating-point matrix of single or double precision, got " + describe(a));
-  return false;
-}
-
-Value transpose_last_two(Lower& l, Value v) {
-  if (!v.has_value()) return {};
-  Ints order;
-  for (int64_t i = 0; i < static_cast<int64_t>(l.type(v).rank()); ++i) order.push_back(i);
-  if (order.size() < 2) return {};
-  std::swap(order[order.size() - 1], order[order.size() - 2]);
-  return l.hlo.transpose(v, std::move(order));
-}
-
-// Zero outside of the lower (upper) triangle.
-Value keep_triangle(Lower& l, Value v, bool lower) {
-  if (!v.has_value()) return {};
-  Dims shape = l.type(v).dims;
-  auto rank = static_cast<int64_t>(shape.size());
-  Value row = l.hlo.iota({DType::Int64, shape}, rank - 2);
-  Value column = l.hlo.iota({DType::Int64, shape}, rank - 1);
-  Value inside = l.hlo.compare(row, column, lower ? ComparisonDirection::Ge : ComparisonDirection::Le);
-  return l.hlo.select(inside, v, l.full_like(v, 0));
-}
-
-// Strides of LAPACK's results: columns first.
-Dims column_major_strides(const Dims& shape) {
-  Dims swapped = shape;
-  std::swap(swapped[swapped.size() - 1], swapped[swapped.size() - 2]);
-  Dims strides = contiguous_strides(swapped);
-  std::swap(strides[strides.size() - 1], strides[strides.size() - 2]);
-  return strides;
-}
-
 // L with L @ L^H = self, or U with U^H @ U = self. Only that triangle of self is read.
 Value cholesky_value(Lower& l, Tensor self, bool upper) {
   Value a = l.read(self);
   if (!upper) return keep_triangle(l, l.hlo.cholesky(a, true), true);
-  Value lower_triangle = l.hlo.cholesky(conj(l, transpose_last_two(l, a)), true);
-  return conj(l, transpose_last_two(l, keep_triangle(l, lower_triangle, true)));
+  Value lower_triangle = l.hlo.cholesky(adjoint(l, a), true);
+  return adjoint(l, keep_triangle(l, lower_triangle, true));
 }
 
 // A matrix that is not positive definite gives NaN, where PyTorch raises.
 Tensor linalg_cholesky(Lower& l, Tensor self, bool upper) {
-  if (!expect_square(l, self) || !expect_lapack_dtype(l, self)) return {};
+  if (!expect_matrices(l, self, true)) return {};
   return l.make(cholesky_value(l, self, upper), column_major_strides(self.shape()));
 }
 Tensor cholesky(Lower& l, Tensor self, bool upper) { return linalg_cholesky(l, self, upper); }
@@ -103,7 +60,7 @@ Value solve_triangle(Lower& l, Tensor a, Tensor b, Triangle t) {
 }
 
 bool solvable(Lower& l, Tensor a, Tensor b) {
-  if (b.is_poison() || !expect_square(l, a) || !expect_lapack_dtype(l, a)) return false;
+  if (b.is_poison() || !expect_matrices(l, a, true)) return false;
   if (b.rank() >= 2 && b.dtype() == a.dtype()) return true;
   l.wrong("expected matrices of one dtype, got " + describe(a) + " and " + describe(b));
   return false;
@@ -146,30 +103,79 @@ Tensor cholesky_solve(Lower& l, Tensor self, Tensor input2, bool upper) {
   return l.make(x, column_major_strides(l.type(x).dims));
 }
 
-Value identity_like(Lower& l, Tensor self) {
-  Dims shape = self.shape();
-  Value row = l.hlo.iota({DType::Int64, shape}, self.rank() - 2);
-  Value column = l.hlo.iota({DType::Int64, shape}, self.rank() - 1);
-  return l.convert(l.hlo.compare(row, column, ComparisonDirection::Eq), self.dtype());
-}
-
 // The inverse of A from its Cholesky factor.
 Tensor cholesky_inverse(Lower& l, Tensor self, bool upper) {
-  if (!expect_square(l, self) || !expect_lapack_dtype(l, self)) return {};
-  return cholesky_solve(l, l.make(identity_like(l, self)), self, upper);
+  if (!expect_matrices(l, self, true)) return {};
+  return cholesky_solve(l, l.make(identity_matrix(l, self.dtype(), self.shape())), self, upper);
 }
 
 // self @ self @ ..., by repeated squaring; of the inverse if n is negative.
 Tensor matrix_power(Lower& l, Tensor self, int64_t n) {
-  if (!expect_square(l, self)) return {};
+  if (self.is_poison()) return {};
+  if (self.rank() < 2 || self.dim(-1) != self.dim(-2))
+    return l.wrong("expected square matrices, got " + describe(self));
   if (n < 0) return n == INT64_MIN ? Tensor(l.wrong("n is out of range")) : matrix_power(l, inverse(l, self), -n);
-  if (n == 0) return l.make(identity_like(l, self));
+  if (n == 0) return l.make(identity_matrix(l, self.dtype(), self.shape()));
   Tensor result, square = self;
   for (; n > 0; n >>= 1) {
     if (n & 1) result = result.is_poison() ? square : matmul(l, result, square);
     if (n > 1) square = matmul(l, square, square);
   }
   return result == self ? l.make(l.read(self)) : result;
+}
+
+// The series' error is below x^19 / 19!: with these bounds of the norm x, 2^-53 e^x in double precision and 2^-24 e^x in
+// single. Of the bounds PyTorch takes (aten/src/ATen/native/LinearAlgebra.cpp) its greatest: fewer squarings, less error.
+constexpr int64_t kTaylorTerms = 18;
+constexpr double kTaylorNormDouble = 1.09, kTaylorNormSingle = 3.01;
+
+// exp(A) = exp(A / 2^s)^(2^s): halved until no column's sum is above the bound, Taylor's series, then squared as often.
+Tensor matrix_exp(Lower& l, Tensor self) {
+  if (self.is_poison()) return {};
+  if (self.rank() < 2 || self.dim(-1) != self.dim(-2) || !(is_float(self.dtype()) || is_complex(self.dtype())))
+    return l.wrong("expected square matrices of floating-point or complex numbers, got " + describe(self));
+  DType dtype = self.dtype();
+  if (dtype == DType::Float16 || dtype == DType::BFloat16)  // PyTorch's results are NaN, or anything
+    return l.unsupported("self", describe(self), "convert it to float32: PyTorch itself has no right result for it");
+  if (self.is_empty()) return l.make(l.read(self));
+  double bound = real_of(dtype) == DType::Float64 ? kTaylorNormDouble : kTaylorNormSingle;
+  Value a = as_batch(l, self);
+  const Dims s = l.type(a).dims, batch{s[0]};
+  Value norms = l.hlo.reduce(l.hlo.reduce(l.hlo.abs(a), {1}, Reducer::Add), {1}, Reducer::MaximumNan);
+  auto over = [&](Value v) { return l.hlo.broadcast_in_dim(v, s, {0}); };
+  auto some = [&](Value mask) { return l.hlo.reduce(mask, {0}, Reducer::Or); };
+  auto open = [&](Value norm) {
+    Value large = l.hlo.compare(norm, l.full_like(norm, bound), ComparisonDirection::Gt);
+    return l.hlo.and_(large, l.hlo.is_finite(norm));
+  };
+  Values halved = l.hlo.while_(
+      {a, norms, l.full(batch, DType::Int64, 0)}, [&](std::span<const Value> v) { return some(open(v[1])); },
+      [&](std::span<const Value> v) -> Values {
+        Value active = open(v[1]);
+        Value half = l.hlo.multiply(v[0], l.full_like(v[0], 0.5));
+        return {l.hlo.select(over(active), half, v[0]), l.hlo.multiply(v[1], l.full_like(v[1], 0.5)),
+                l.hlo.add(v[2], l.convert(active, DType::Int64))};
+      });
+  if (!halved[0].has_value()) return {};
+  Value one = identity_matrix(l, dtype, s);
+  Values series = l.hlo.while_(
+      {number(l, kTaylorTerms), one},
+      [&](std::span<const Value> v) { return l.hlo.compare(v[0], number(l, 0), ComparisonDirection::Gt); },
+      [&](std::span<const Value> v) -> Values {
+        Value divisor = l.hlo.broadcast_in_dim(l.convert(v[0], dtype), s, {});
+        Value next = l.hlo.add(one, l.hlo.divide(batch_product(l, halved[0], v[1]), divisor));
+        return {l.hlo.subtract(v[0], number(l, 1)), next};
+      });
+  auto left = [&](Value done) {
+    return l.hlo.compare(halved[2], l.hlo.broadcast_in_dim(done, batch, {}), ComparisonDirection::Gt);
+  };
+  Values squared = l.hlo.while_(
+      {number(l, 0), series[1]}, [&](std::span<const Value> v) { return some(left(v[0])); },
+      [&](std::span<const Value> v) -> Values {
+        Value square = batch_product(l, v[1], v[1]);
+        return {l.hlo.add(v[0], number(l, 1)), l.hlo.select(over(left(v[0])), square, v[1])};
+      });
+  return make_shaped(l, squared[1], self.shape());
 }
 
 // ---- matrix norms
@@ -211,36 +217,53 @@ bool expect_inexact(Lower& l, Tensor self, Optional<DType> dtype) {
   return false;
 }
 
-// "fro": the root of the sum of squares. "nuc" needs singular values.
+}  // namespace
+
+// "fro": the root of the sum of squares. "nuc": the sum of the singular values.
 Tensor linalg_matrix_norm_name(Lower& l, Tensor self, std::string ord, std::vector<int64_t> dim, bool keepdim,
                                Optional<DType> dtype) {
   if (self.is_poison() || !expect_inexact(l, self, dtype)) return {};
-  if (ord != "fro") return l.unsupported("ord", ord, "norms by singular values have no lowering");
+  if (ord != "fro" && ord != "nuc") return l.wrong("expected ord fro or nuc, got " + ord);
   auto axes = matrix_axes(l, self, dim);
   if (!axes) return {};
-  Value a = magnitude(l, self, dtype);
-  Value norm = l.hlo.sqrt(l.hlo.reduce(l.hlo.multiply(a, a), {axes->rows, axes->columns}, Reducer::Add));
-  norm = with_kept_axes(l, norm, self.shape(), *axes, keepdim);
-  return l.make(l.convert(norm, real_of(dtype.value_or(self.dtype()))));
+  DType result = real_of(dtype.value_or(self.dtype()));
+  Value norm;
+  if (ord == "fro") {
+    Value a = magnitude(l, self, dtype);
+    norm = l.hlo.sqrt(l.hlo.reduce(l.hlo.multiply(a, a), {axes->rows, axes->columns}, Reducer::Add));
+  } else {
+    Tensor s = singular_values_along(l, dtype ? l.to(self, *dtype) : self, axes->rows, axes->columns);
+    norm = l.hlo.reduce(l.read(s), {s.rank() - 1}, Reducer::Add);
+  }
+  return l.make(l.convert(with_kept_axes(l, norm, self.shape(), *axes, keepdim), result));
 }
 
-// 1, -1: extremes of the sums of columns; inf, -inf: of rows. 2 and -2 need singular values.
+// 1, -1: extremes of the sums of columns; inf, -inf: of rows; 2, -2: of the singular values.
 Tensor linalg_matrix_norm(Lower& l, Tensor self, Scalar ord, std::vector<int64_t> dim, bool keepdim,
                           Optional<DType> dtype) {
   if (self.is_poison() || !expect_inexact(l, self, dtype)) return {};
   double order = ord.to_double(), size = std::fabs(order);
-  if (size != 1 && !std::isinf(size))
-    return l.unsupported("ord", ord.text(), "norms by singular values have no lowering");
+  if (size != 1 && size != 2 && !std::isinf(size)) return l.wrong("expected ord 1, 2, inf or their negatives, got " + ord.text());
   auto axes = matrix_axes(l, self, dim);
   if (!axes) return {};
-  int64_t summed = size == 1 ? axes->rows : axes->columns;
-  int64_t other = size == 1 ? axes->columns : axes->rows;
-  Value sums = l.hlo.reduce(magnitude(l, self, dtype), {summed}, Reducer::Add);
-  Value norm =
-      l.hlo.reduce(sums, {other > summed ? other - 1 : other}, order > 0 ? Reducer::MaximumNan : Reducer::MinimumNan);
+  Value sums;
+  int64_t other = 0;
+  if (size == 2) {
+    Tensor s = singular_values_along(l, dtype ? l.to(self, *dtype) : self, axes->rows, axes->columns);
+    sums = l.read(s);
+    other = s.rank() - 1;
+  } else {
+    int64_t summed = size == 1 ? axes->rows : axes->columns;
+    other = size == 1 ? axes->columns : axes->rows;
+    if (other > summed) --other;
+    sums = l.hlo.reduce(magnitude(l, self, dtype), {summed}, Reducer::Add);
+  }
+  Value norm = l.hlo.reduce(sums, {other}, order > 0 ? Reducer::MaximumNan : Reducer::MinimumNan);
   norm = with_kept_axes(l, norm, self.shape(), *axes, keepdim);
   return l.make(l.convert(norm, real_of(dtype.value_or(self.dtype()))));
 }
+
+namespace {
 
 // A matrix norm over two axes if ord is given, else a vector norm over the axes.
 Tensor linalg_norm(Lower& l, Tensor self, Optional<Scalar> ord, Optional<std::vector<int64_t>> dim, bool keepdim,
@@ -267,12 +290,14 @@ std::span<const Row> factorization_ops() {
       op<cholesky_solve>("cholesky_solve", kFloat32),
       op<linalg_cholesky>("linalg_cholesky", kFloat32),
       op<linalg_cholesky_ex>("linalg_cholesky_ex", kFloat32),
+      op<matrix_exp>("linalg_matrix_exp"),
       op<linalg_matrix_norm>("linalg_matrix_norm"),
       op<linalg_matrix_norm_name>("linalg_matrix_norm.str_ord"),
       op<matrix_power>("linalg_matrix_power"),
       op<linalg_norm>("linalg_norm"),
       op<linalg_norm_name>("linalg_norm.ord_str"),
       op<linalg_solve_triangular>("linalg_solve_triangular"),
+      op<matrix_exp>("matrix_exp"),
       op<matrix_power>("matrix_power"),
       op<triangular_solve>("triangular_solve", kFloat32),
   };

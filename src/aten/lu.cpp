@@ -6,6 +6,7 @@
 
 #include "aten/axes.hpp"
 #include "aten/linear_algebra.hpp"
+#include "aten/matrices.hpp"
 
 namespace torchlift::aten {
 namespace {
@@ -17,25 +18,6 @@ struct Factors {
   Value pivots;       // [batch, min(m, n)]: the row exchanged in each step, counted from one
   Dims batch;         // before it was made one axis
 };
-
-bool expect_matrices(Lower& l, Tensor a, bool square) {
-  if (a.is_poison()) return false;
-  DType d = a.dtype();
-  bool lapack = d == DType::Float32 || d == DType::Float64 || d == DType::Complex64 || d == DType::Complex128;
-  if (lapack && a.rank() >= 2 && (!square || a.dim(-1) == a.dim(-2))) return true;
-  l.wrong(std::string("expected ") + (square ? "square " : "") + "matrices of single or double precision, got " +
-          describe(a));
-  return false;
-}
-
-Dims batch_of(Tensor t) { return Dims(t.shape().begin(), t.shape().end() - 2); }
-
-Dims with(Dims dims, std::initializer_list<Dim> more) {
-  dims.insert(dims.end(), more);
-  return dims;
-}
-
-Value number(Lower& l, const Dim& n) { return l.constant(DType::Int64, Scalar(n)); }
 
 // LAPACK's measure of a pivot: of complex numbers the sum of both parts' sizes.
 Value pivot_size(Lower& l, Value v) {
@@ -138,14 +120,6 @@ Value solve_permuted(Lower& l, const Factors& f, Value b) {
   return l.hlo.triangular_solve(f.lu, half, {.left_side = true, .lower = false, .unit_diagonal = false});
 }
 
-Value diagonal(Lower& l, const Factors& f) {
-  const Dims s = l.type(f.lu).dims;
-  Dim n = min(s[1], s[2]);
-  if (n == Dim(0)) return l.full({s[0], Dim(0)}, l.type(f.lu).dtype, 0);
-  Value flat = l.hlo.reshape(f.lu, {s[0], s[1] * s[2]});
-  return slice_axis(l, flat, 1, 0, (n - Dim(1)) * (s[2] + Dim(1)) + Dim(1), l.pin(s[2]) + 1);
-}
-
 // 1 or -1 for each matrix: the sign of the permutation.
 Value sign_of(Lower& l, const Factors& f, DType dtype) {
   const Dims s = l.type(f.pivots).dims;
@@ -155,8 +129,6 @@ Value sign_of(Lower& l, const Factors& f, DType dtype) {
   return l.hlo.reduce(l.hlo.select(moved, l.hlo.negate(one), one), {1}, Reducer::Multiply);
 }
 
-Tensor make_shaped(Lower& l, Value v, Dims shape) { return l.make(l.hlo.reshape(v, std::move(shape))); }
-
 // ---- the operators
 
 // The product of the diagonal of U, with the sign of the permutation.
@@ -164,7 +136,7 @@ Tensor linalg_det(Lower& l, Tensor A) {
   if (!expect_matrices(l, A, true)) return {};
   auto f = factor(l, A);
   if (!f) return {};
-  Value det = l.hlo.multiply(l.hlo.reduce(diagonal(l, *f), {1}, Reducer::Multiply), sign_of(l, *f, A.dtype()));
+  Value det = l.hlo.multiply(l.hlo.reduce(diagonal_of(l, f->lu), {1}, Reducer::Multiply), sign_of(l, *f, A.dtype()));
   return make_shaped(l, det, f->batch);
 }
 
@@ -173,7 +145,7 @@ std::tuple<Tensor, Tensor> linalg_slogdet(Lower& l, Tensor A) {
   if (!expect_matrices(l, A, true)) return {};
   auto f = factor(l, A);
   if (!f) return {};
-  Value d = diagonal(l, *f);
+  Value d = diagonal_of(l, f->lu);
   Value sign = l.hlo.multiply(l.hlo.reduce(l.hlo.sign(d), {1}, Reducer::Multiply), sign_of(l, *f, A.dtype()));
   Value size = l.hlo.reduce(l.hlo.log(l.hlo.abs(d)), {1}, Reducer::Add);
   return {make_shaped(l, sign, f->batch), make_shaped(l, size, f->batch)};
@@ -208,7 +180,7 @@ Tensor linalg_inv(Lower& l, Tensor A) {
 
 // info counts the column where a matrix was found to be singular: zero where it was not.
 Value singular_column(Lower& l, const Factors& f) {
-  Value d = diagonal(l, f);
+  Value d = diagonal_of(l, f.lu);
   if (!d.has_value()) return {};
   const Dims s = l.type(d).dims;  // [batch, columns]
   Value number = l.hlo.iota({DType::Int32, s}, 1);
@@ -236,16 +208,10 @@ Tensor linalg_solve(Lower& l, Tensor A, Tensor B, bool left) {
   bool vector = B.rank() == 1 || (A.rank() - 1 == B.rank() && B.shape() == row_shape);
   Value b = l.read(B);
   if (vector) b = insert_axis(l, b, B.rank());
-  auto swap = [&](Value v) {
-    Ints order;
-    for (int64_t i = 0; i < static_cast<int64_t>(l.type(v).rank()); ++i) order.push_back(i);
-    std::swap(order[order.size() - 1], order[order.size() - 2]);
-    return l.hlo.transpose(v, order);
-  };
   Value a = l.read(A);
   if (!left) {
-    a = swap(a);
-    b = swap(b);
+    a = transpose_last_two(l, a);
+    b = transpose_last_two(l, b);
   }
   Tensor matrix = l.make(b);
   if (matrix.is_poison() || matrix.dim(-2) != A.dim(-1))
@@ -254,6 +220,11 @@ Tensor linalg_solve(Lower& l, Tensor A, Tensor B, bool left) {
   auto batch = l.broadcast_shapes(batches);
   if (!batch) return {};
   Dim count = product(*batch);
+  Dims result = with(*batch, {matrix.dim(-2), matrix.dim(-1)});
+  if (product(result) == Dim(0)) {
+    if (vector) result.pop_back();
+    return l.make(l.full(result, A.dtype(), 0));
+  }
   auto f = factor(l, l.make(l.broadcast_to(a, with(*batch, {A.dim(-2), A.dim(-1)}))));
   if (!f) return {};
   Value right = l.hlo.reshape(l.broadcast_to(b, with(*batch, {matrix.dim(-2), matrix.dim(-1)})),
@@ -261,7 +232,7 @@ Tensor linalg_solve(Lower& l, Tensor A, Tensor B, bool left) {
   Value x = l.hlo.reshape(solve_permuted(l, *f, permute_rows(l, right, f->permutation)),
                           with(*batch, {matrix.dim(-2), matrix.dim(-1)}));
   if (!x.has_value()) return {};
-  if (!left) x = swap(x);
+  if (!left) x = transpose_last_two(l, x);
   return l.make(vector ? drop_axis(l, x, static_cast<int64_t>(l.type(x).rank()) - 1) : x);
 }
 
@@ -300,6 +271,16 @@ Value triangle_of(Lower& l, Value lu, bool lower) {
   return lower ? l.hlo.select(l.hlo.compare(row, column, ComparisonDirection::Eq), l.full_like(lu, 1), part) : part;
 }
 
+// P with A = P L U, from the rows [batch, m] of A that those of L U come from.
+Value permutation_matrix(Lower& l, Value permutation, DType dtype) {
+  if (!permutation.has_value()) return {};
+  const Dims s = l.type(permutation).dims;
+  Dims square{s[0], s[1], s[1]};
+  Value row = l.hlo.iota({DType::Int64, square}, 1);
+  Value from = l.hlo.broadcast_in_dim(permutation, square, {0, 2});
+  return l.convert(l.hlo.compare(row, from, ComparisonDirection::Eq), dtype);
+}
+
 // (P, L, U) with A = P L U.
 std::tuple<Tensor, Tensor, Tensor> linalg_lu(Lower& l, Tensor A, bool pivot) {
   if (!expect_matrices(l, A, false)) return {};
@@ -309,12 +290,136 @@ std::tuple<Tensor, Tensor, Tensor> linalg_lu(Lower& l, Tensor A, bool pivot) {
   Dim count = product(f->batch), m = A.dim(-2), n = A.dim(-1), k = min(m, n);
   Value lower = slice_axis(l, triangle_of(l, f->lu, true), 2, 0, k);
   Value upper = slice_axis(l, triangle_of(l, f->lu, false), 1, 0, k);
-  Dims square{count, m, m};
-  Value row = l.hlo.iota({DType::Int64, square}, 1);
-  Value from = l.hlo.broadcast_in_dim(f->permutation, square, {0, 2});  // row `from` of A went to this column's row
-  Value p = l.convert(l.hlo.compare(row, from, ComparisonDirection::Eq), A.dtype());
-  return {make_shaped(l, p, with(f->batch, {m, m})), make_shaped(l, lower, with(f->batch, {m, k})),
+  return {make_shaped(l, permutation_matrix(l, f->permutation, A.dtype()), with(f->batch, {m, m})), make_shaped(l, lower, with(f->batch, {m, k})),
           make_shaped(l, upper, with(f->batch, {k, n}))};
+}
+
+// ---- solving with factors that are given
+
+// The factors of linalg_lu_factor: pivots [..., k] count from one.
+bool expect_factors(Lower& l, Tensor LU, Tensor pivots) {
+  if (!expect_matrices(l, LU, false) || pivots.is_poison()) return false;
+  if (pivots.dtype() == DType::Int32 && pivots.rank() == LU.rank() - 1 &&
+      pivots.dim(-1) == min(LU.dim(-2), LU.dim(-1)) &&
+      Dims(pivots.shape().begin(), pivots.shape().end() - 1) == batch_of(LU))
+    return true;
+  l.wrong("expected int32 pivots for " + describe(LU) + ", got " + describe(pivots));
+  return false;
+}
+
+// The row that each row comes from, [batch, rows], after the exchanges of pivots [batch, k].
+Value permutation_of(Lower& l, Value pivots, const Dim& rows) {
+  if (!pivots.has_value()) return {};
+  const Dims s = l.type(pivots).dims;
+  Value order = l.hlo.iota({DType::Int64, {s[0], rows}}, 1);
+  if (product(s) == Dim(0)) return order;
+  auto more = [&](std::span<const Value> v) { return l.hlo.compare(v[0], number(l, s[1]), ComparisonDirection::Lt); };
+  auto step = [&](std::span<const Value> v) -> Values {
+    Value pivot = l.hlo.reshape(l.hlo.dynamic_slice(pivots, {number(l, 0), v[0]}, {s[0], Dim(1)}), {s[0]});
+    return {l.hlo.add(v[0], number(l, 1)), exchange(l, v[1], v[0], l.hlo.subtract(pivot, l.full_like(pivot, 1)))};
+  };
+  return l.hlo.while_({number(l, 0), order}, more, step)[1];
+}
+
+// X with A X = B, or A^H X = B, where A = P L U; all of one batch [batch, n, ...].
+Value solve_factored(Lower& l, Value lu, Value permutation, Value b, bool of_adjoint) {
+  if (!of_adjoint) return solve_permuted(l, {lu, permutation, {}, {}}, permute_rows(l, b, permutation));
+  using stablehlo::TransposeA;
+  TransposeA how = is_complex(l.type(lu).dtype) ? TransposeA::Adjoint : TransposeA::Transpose;
+  Value half = l.hlo.triangular_solve(
+      lu, b, {.left_side = true, .lower = false, .unit_diagonal = false, .transpose_a = how});
+  Value rows = l.hlo.triangular_solve(
+      lu, half, {.left_side = true, .lower = true, .unit_diagonal = true, .transpose_a = how});
+  // Row i goes to where it came from: the places sorted by `permutation`.
+  const Dims s = l.type(permutation).dims;
+  Values back = l.hlo.sort({permutation, l.hlo.iota({DType::Int64, s}, 1)}, 1, true, [&](std::span<const Value> v) {
+    return l.hlo.compare(v[0], v[1], ComparisonDirection::Lt);
+  });
+  return permute_rows(l, rows, back[1]);
+}
+
+Tensor linalg_lu_solve(Lower& l, Tensor LU, Tensor pivots, Tensor B, bool left, bool of_adjoint) {
+  if (!expect_factors(l, LU, pivots) || !expect_matrices(l, B, false)) return {};
+  if (LU.dim(-1) != LU.dim(-2) || LU.dtype() != B.dtype() || B.dim(left ? -2 : -1) != LU.dim(-1))
+    return l.wrong("shapes or dtypes of " + describe(LU) + " and " + describe(B) + " do not fit");
+  std::vector<Dims> batches{batch_of(LU), batch_of(B)};
+  auto batch = l.broadcast_shapes(batches);
+  if (!batch) return {};
+  Dims shape = with(*batch, {B.dim(-2), B.dim(-1)});
+  if (product(shape) == Dim(0)) return make_columns(l, l.full(shape, B.dtype(), 0), shape);
+  auto spread = [&](Tensor t, int64_t own) {
+    Dims tail(t.shape().end() - own, t.shape().end()), whole = *batch, flat{product(*batch)};
+    whole.insert(whole.end(), tail.begin(), tail.end());
+    flat.insert(flat.end(), tail.begin(), tail.end());
+    return l.hlo.reshape(l.broadcast_to(l.read(t), whole), flat);
+  };
+  Value order = permutation_of(l, l.convert(spread(pivots, 1), DType::Int64), LU.dim(-2));
+  Value b = spread(B, 2);
+  if (!left) {  // X A = B is A^H X^H = B^H
+    b = adjoint(l, b);
+    of_adjoint = !of_adjoint;
+  }
+  Value x = solve_factored(l, spread(LU, 2), order, b, of_adjoint);
+  return make_columns(l, left ? x : adjoint(l, x), shape);
+}
+Tensor lu_solve(Lower& l, Tensor self, Tensor LU_data, Tensor LU_pivots) {
+  return linalg_lu_solve(l, LU_data, LU_pivots, self, true, false);
+}
+
+// (P, L, U): what is not asked for is empty.
+std::tuple<Tensor, Tensor, Tensor> lu_unpack(Lower& l, Tensor LU_data, Tensor LU_pivots, bool unpack_data,
+                                             bool unpack_pivots) {
+  if (!expect_factors(l, LU_data, LU_pivots)) return {};
+  Dims batch = batch_of(LU_data);
+  Dim m = LU_data.dim(-2), n = LU_data.dim(-1), k = min(m, n), count = product(batch);
+  Tensor none = l.make(l.full({Dim(0)}, LU_data.dtype(), 0));
+  Tensor p = none, lower = l.make(l.read(none)), upper = l.make(l.read(none));
+  if (unpack_data) {
+    Value lu = as_batch(l, LU_data);
+    lower = make_shaped(l, slice_axis(l, triangle_of(l, lu, true), 2, 0, k), with(batch, {m, k}));
+    upper = make_shaped(l, slice_axis(l, triangle_of(l, lu, false), 1, 0, k), with(batch, {k, n}));
+  }
+  if (unpack_pivots) {
+    Value pivots = l.hlo.reshape(l.read(LU_pivots, DType::Int64), {count, k});
+    p = make_shaped(l, permutation_matrix(l, permutation_of(l, pivots, m), LU_data.dtype()), with(batch, {m, m}));
+  }
+  return {p, lower, upper};
+}
+
+// ---- tensors of more axes as matrices
+
+// self with its first `ind` axes as rows, inverted.
+Tensor linalg_tensorinv(Lower& l, Tensor self, int64_t ind) {
+  if (self.is_poison()) return {};
+  if (ind <= 0 || ind > self.rank()) return l.wrong("expected ind of 1 or more axes, got " + std::to_string(ind));
+  Dims rows(self.shape().begin(), self.shape().begin() + ind), columns(self.shape().begin() + ind, self.shape().end());
+  Tensor matrix = make_shaped(l, l.read(self), {product(rows), product(columns)});
+  Dims shape = columns;
+  shape.insert(shape.end(), rows.begin(), rows.end());
+  Tensor inverted = linalg_inv(l, matrix);
+  return inverted.is_poison() ? inverted : make_shaped(l, l.read(inverted), shape);
+}
+
+// X with tensordot(self, X) = other; the axes `dims` of self are moved to its end before.
+Tensor linalg_tensorsolve(Lower& l, Tensor self, Tensor other, Optional<std::vector<int64_t>> dims) {
+  if (self.is_poison() || other.is_poison()) return {};
+  std::vector<int64_t> moved;
+  for (int64_t axis : dims.value_or(std::vector<int64_t>())) {
+    auto place = l.axis(axis, self.rank());
+    if (!place) return {};
+    moved.push_back(*place);
+  }
+  Ints order;
+  for (int64_t i = 0; i < self.rank(); ++i)
+    if (std::find(moved.begin(), moved.end(), i) == moved.end()) order.push_back(i);
+  order.insert(order.end(), moved.begin(), moved.end());
+  Value v = l.hlo.transpose(l.read(self), order);
+  if (!v.has_value() || other.rank() > self.rank()) return l.wrong("expected at most the axes of self");
+  const Dims s = l.type(v).dims;
+  Dims shape(s.begin() + other.rank(), s.end());
+  Tensor matrix = make_shaped(l, v, {other.numel(), product(shape)});
+  Tensor x = linalg_solve(l, matrix, make_shaped(l, l.read(other), {other.numel()}), true);
+  return x.is_poison() ? x : make_shaped(l, l.read(x), shape);
 }
 
 }  // namespace
@@ -324,6 +429,7 @@ Tensor inverse(Lower& l, Tensor self) { return linalg_inv(l, self); }
 std::span<const Row> lu_ops() {
   static constexpr auto kFloat32 = lower::AutocastRule::Float32;
   static constexpr Row rows[] = {
+      op<linalg_lu_factor_ex>("_lu_with_info", kFloat32),
       op<linalg_det>("det"),
       op<linalg_inv>("inverse", kFloat32),
       op<linalg_det>("linalg_det"),
@@ -332,10 +438,15 @@ std::span<const Row> lu_ops() {
       op<linalg_lu>("linalg_lu"),
       op<linalg_lu_factor>("linalg_lu_factor"),
       op<linalg_lu_factor_ex>("linalg_lu_factor_ex"),
+      op<linalg_lu_solve>("linalg_lu_solve"),
       op<linalg_slogdet>("linalg_slogdet"),
       op<linalg_solve>("linalg_solve", kFloat32),
       op<linalg_solve_ex>("linalg_solve_ex", kFloat32),
+      op<linalg_tensorinv>("linalg_tensorinv", kFloat32),
+      op<linalg_tensorsolve>("linalg_tensorsolve", kFloat32),
       op<logdet>("logdet"),
+      op<lu_solve>("lu_solve", kFloat32),
+      op<lu_unpack>("lu_unpack"),
       op<linalg_slogdet>("slogdet"),
   };
   return rows;

@@ -1,0 +1,95 @@
+#include "aten/matrices.hpp"
+
+#include <utility>
+
+#include "aten/axes.hpp"
+
+namespace torchlift::aten {
+
+bool expect_matrices(Lower& l, Tensor a, bool square) {
+  if (a.is_poison()) return false;
+  DType d = a.dtype();
+  bool lapack = d == DType::Float32 || d == DType::Float64 || d == DType::Complex64 || d == DType::Complex128;
+  if (lapack && a.rank() >= 2 && (!square || a.dim(-1) == a.dim(-2))) return true;
+  l.wrong(std::string("expected ") + (square ? "square " : "") + "matrices of single or double precision, got " +
+          describe(a));
+  return false;
+}
+
+Dims batch_of(Tensor t) { return Dims(t.shape().begin(), t.shape().end() - 2); }
+
+Dims with(Dims dims, std::initializer_list<Dim> more) {
+  dims.insert(dims.end(), more);
+  return dims;
+}
+
+Value as_batch(Lower& l, Tensor t) {
+  return l.hlo.reshape(l.read(t), {product(batch_of(t)), t.dim(-2), t.dim(-1)});
+}
+
+Tensor make_shaped(Lower& l, Value v, Dims shape) { return l.make(l.hlo.reshape(v, std::move(shape))); }
+
+Tensor make_columns(Lower& l, Value v, Dims shape) {
+  Dims strides = column_major_strides(shape);
+  return l.make(l.hlo.reshape(v, std::move(shape)), std::move(strides));
+}
+
+Dims column_major_strides(const Dims& shape) {
+  Dims swapped = shape;
+  std::swap(swapped[swapped.size() - 1], swapped[swapped.size() - 2]);
+  Dims strides = contiguous_strides(swapped);
+  std::swap(strides[strides.size() - 1], strides[strides.size() - 2]);
+  return strides;
+}
+
+Value number(Lower& l, const Dim& n) { return l.constant(DType::Int64, Scalar(n)); }
+
+Value transpose_last_two(Lower& l, Value v) {
+  if (!v.has_value()) return {};
+  Ints order;
+  for (int64_t i = 0; i < static_cast<int64_t>(l.type(v).rank()); ++i) order.push_back(i);
+  if (order.size() < 2) return {};
+  std::swap(order[order.size() - 1], order[order.size() - 2]);
+  return l.hlo.transpose(v, std::move(order));
+}
+
+Value adjoint(Lower& l, Value v) { return conj(l, transpose_last_two(l, v)); }
+
+Value identity_matrix(Lower& l, DType dtype, const Dims& shape) {
+  auto rank = static_cast<int64_t>(shape.size());
+  Value row = l.hlo.iota({DType::Int64, shape}, rank - 2);
+  Value column = l.hlo.iota({DType::Int64, shape}, rank - 1);
+  return l.convert(l.hlo.compare(row, column, ComparisonDirection::Eq), dtype);
+}
+
+Value keep_triangle(Lower& l, Value v, bool lower) {
+  if (!v.has_value()) return {};
+  Dims shape = l.type(v).dims;
+  auto rank = static_cast<int64_t>(shape.size());
+  Value row = l.hlo.iota({DType::Int64, shape}, rank - 2);
+  Value column = l.hlo.iota({DType::Int64, shape}, rank - 1);
+  Value inside = l.hlo.compare(row, column, lower ? ComparisonDirection::Ge : ComparisonDirection::Le);
+  return l.hlo.select(inside, v, l.full_like(v, 0));
+}
+
+Value diagonal_of(Lower& l, Value v) {
+  if (!v.has_value()) return {};
+  const Dims s = l.type(v).dims;
+  Dim m = s[s.size() - 2], n = s[s.size() - 1], k = min(m, n);
+  Dims flat(s.begin(), s.end() - 2);
+  int64_t axis = static_cast<int64_t>(flat.size());
+  if (k == Dim(0)) return l.full(with(flat, {Dim(0)}), l.type(v).dtype, 0);
+  Value line = l.hlo.reshape(v, with(flat, {m * n}));
+  return slice_axis(l, line, axis, 0, (k - Dim(1)) * (n + Dim(1)) + Dim(1), l.pin(n) + 1);
+}
+
+Value batch_product(Lower& l, Value a, Value b) {
+  stablehlo::DotGeneral d{};
+  d.lhs_batching_dimensions = d.rhs_batching_dimensions = {0};
+  d.lhs_contracting_dimensions = {2};
+  d.rhs_contracting_dimensions = {1};
+  d.precision = lower::Precision::Highest;
+  return l.hlo.dot_general(a, b, std::move(d));
+}
+
+}  // namespace torchlift::aten

@@ -1,0 +1,33 @@
+// Batches of matrices, shared by the factorizations.
+#pragma once
+
+#include <initializer_list>
+
+#include "aten/ops.hpp"
+
+namespace torchlift::aten {
+
+// At least 2-D of single or double precision, as LAPACK has them, and square if asked; refuses where not.
+bool expect_matrices(Lower& l, Tensor a, bool square);
+
+Dims batch_of(Tensor t);  // the axes before the last two
+Dims with(Dims dims, std::initializer_list<Dim> more);
+Value as_batch(Lower& l, Tensor t);  // [batch, m, n]
+Tensor make_shaped(Lower& l, Value v, Dims shape);
+// The same, with LAPACK's strides: columns first.
+Tensor make_columns(Lower& l, Value v, Dims shape);
+Dims column_major_strides(const Dims& shape);
+
+Value number(Lower& l, const Dim& n);  // int64 of rank 0
+Value transpose_last_two(Lower& l, Value v);
+Value adjoint(Lower& l, Value v);  // transposed and conjugated
+// Ones where the last two axes are equal.
+Value identity_matrix(Lower& l, DType dtype, const Dims& shape);
+// Zero outside of the lower (upper) triangle, which holds the diagonal.
+Value keep_triangle(Lower& l, Value v, bool lower);
+// [..., m, n] to [..., min(m, n)]
+Value diagonal_of(Lower& l, Value v);
+// Products of the last two axes of [batch, m, k] and [batch, k, n], at full precision whatever the import asks for.
+Value batch_product(Lower& l, Value a, Value b);
+
+}  // namespace torchlift::aten
