@@ -53,16 +53,6 @@ Tensor prelu_kernel(Lower& l, Tensor self, Tensor weight) {
   return zip_wide(l, self, weight, [](Formula x, Formula w) { return select(x > 0.0, x, w * x); });
 }
 
-// Without training, the mean slope; with it the slopes are random.
-Tensor rrelu(Lower& l, Tensor self, Scalar lower, Scalar upper, bool training, Ignored) {
-  if (training) return l.unsupported("training", "True", "call model.eval() before torch.export");
-  return leaky_relu(l, self, (lower.to_double() + upper.to_double()) / 2);
-}
-
-Tensor rrelu_with_noise(Lower& l, Tensor self, Tensor, Scalar lower, Scalar upper, bool training, Ignored) {
-  return rrelu(l, self, lower, upper, training, {});
-}
-
 // self where it is above the threshold, else value.
 Tensor threshold(Lower& l, Tensor self, Scalar threshold, Scalar value) {
   return map(l, self, {}, [&](Formula x) { return select(x <= x.like(threshold), x.like(value), x); });
@@ -265,8 +255,6 @@ std::span<const Row> activation_ops() {
       op<mish>("mish"),
       op<prelu>("prelu"),
       op<relu6>("relu6"),
-      op<rrelu>("rrelu"),
-      op<rrelu_with_noise>("rrelu_with_noise"),
       op<selu>("selu"),
       op<silu>("silu"),
       op<softmax>("softmax.int"),

@@ -16,6 +16,7 @@ std::span<const lower::Row> comparison_ops();
 std::span<const lower::Row> control_flow_ops();
 std::span<const lower::Row> convolution_ops();
 std::span<const lower::Row> creation_ops();
+std::span<const lower::Row> dropout_ops();
 std::span<const lower::Row> elementary_ops();
 std::span<const lower::Row> embedding_ops();
 std::span<const lower::Row> grouped_ops();

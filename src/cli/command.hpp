@@ -36,6 +36,7 @@ struct LiftOptions {
   std::string precision = "highest";
   int64_t inline_below = 0;
   bool allow_train_dropout = false;
+  uint64_t seed = 0;  // of random numbers
   bool strict = false;
   std::string model;  // its name, where the archive holds several
 };

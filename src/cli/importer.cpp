@@ -109,6 +109,7 @@ Result<Lifted> ModelFile::lift(const std::vector<lower::Binding>& sizes, const L
   how.sizes = *bound;
   how.precision = precision_of(options.precision);
   how.allow_train_dropout = options.allow_train_dropout;
+  how.seed = options.seed;
   how.inline_below = options.inline_below;
   how.read_weight = [this](torch::WeightId id) {
     lower::EntryArgument argument;

@@ -53,6 +53,8 @@ void add_lift(CLI::App* command, LiftOptions& lift) {
   command->add_option("--model", lift.model, "the model's name, where the archive holds several");
   command->add_flag("--allow-train-dropout", lift.allow_train_dropout,
                     "take dropout that was exported in training mode as the identity");
+  command->add_option("--seed", lift.seed, "of random numbers that the model draws (docs/random.md)")
+      ->capture_default_str();
   command->add_flag("--strict", lift.strict, "a wrong checksum of weights is an error");
 }
 

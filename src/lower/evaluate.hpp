@@ -36,6 +36,7 @@ struct Options {
   torch::Bindings sizes;
   Precision precision = Precision::Highest;
   bool allow_train_dropout = false;
+  uint64_t seed = 0;                     // of random numbers: aten/generator.hpp
   int64_t inline_below = 0;              // weights of fewer bytes become constants
   std::optional<size_t> fail_operation;  // for tests: this StableHLO operation, counted as they are made, fails
   // Dense row-major bytes of a weight, for constants.

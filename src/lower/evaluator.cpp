@@ -43,6 +43,7 @@ Evaluator::Evaluator(const torch::Program& program, const OpTable& table, const 
       environment_(program.values.size()),
       weights_(program.weights.size()) {
   l_.allow_train_dropout = options.allow_train_dropout;
+  l_.seed = options.seed;
   if (options.fail_operation) l_.hlo.fail_operation(*options.fail_operation);
   l_.call_graph = [this](torch::BlockId block, std::vector<IValue> inputs) { return walk(block, std::move(inputs)); };
 }

@@ -146,6 +146,9 @@ class Lower {
   };
   Autocast autocast;
   bool allow_train_dropout = false;
+  uint64_t seed = 0;   // of random numbers
+  uint64_t draws = 0;  // operators that drew some, up to here
+  bool in_region() const { return write_log_ != nullptr; }
 
   // A StableHLO region: what is read inside stays inside. Writes to tensors made outside are undone at its end and
   // handed back, so that the region can return them.

@@ -90,7 +90,10 @@ class Reader {
       if (take("(")) until(')');
       text = word();
     }
-    if (!take("[")) return text == "None" ? "none" : text;
+    if (!take("[")) {
+      if (auto dtype = dtype_from_short_name(text)) return "torch." + std::string(info(*dtype).torch_name);
+      return text == "None" ? "none" : text;
+    }
     std::string name = "%x" + std::to_string(call.tensors.size());
     call.tensors.push_back(text + "[" + until(']') + "]");
     return name;
