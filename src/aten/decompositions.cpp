@@ -113,13 +113,16 @@ std::tuple<Tensor, Tensor, Tensor> svd(Lower& l, Tensor self, bool some, bool co
 
 // ---- what is small enough to count as zero
 
-// max(atol, rtol * greatest) for each matrix, of the real dtype; atol and rtol have the batch's shape or broadcast to it.
+// max(atol, rtol * greatest) for each matrix, of the real dtype; atol and rtol have the batch's shape or broadcast to
+// it.
 struct Tolerance {
   Optional<Tensor> atol, rtol;
 };
 
 Tensor number_of(Lower& l, double x) { return l.wrap(Scalar(x)); }
-Optional<Tensor> number_of(Lower& l, Optional<double> x) { return x ? Optional<Tensor>(number_of(l, *x)) : std::nullopt; }
+Optional<Tensor> number_of(Lower& l, Optional<double> x) {
+  return x ? Optional<Tensor>(number_of(l, *x)) : std::nullopt;
+}
 
 // The shape of a batch with the tolerances broadcast against it.
 std::optional<Dims> batch_with(Lower& l, const Dims& batch, const Tolerance& t) {
@@ -199,7 +202,8 @@ Tensor pinv(Lower& l, Tensor self, bool hermitian, const Tolerance& t) {
   for (int64_t i = 0; i < static_cast<int64_t>(batch->size()); ++i) places.push_back(i);
   places.push_back(static_cast<int64_t>(batch->size()) + 1);
   Dims of_left = with(*batch, {left.dim(-2), k});
-  Formula scaled = Formula(l, l.broadcast_to(l.read(left), of_left)) * s.with(l.hlo.broadcast_in_dim(inverse, of_left, places));
+  Formula scaled =
+      Formula(l, l.broadcast_to(l.read(left), of_left)) * s.with(l.hlo.broadcast_in_dim(inverse, of_left, places));
   return matmul(l, l.make(scaled), l.make(adjoint(l, l.read(right))));
 }
 
@@ -209,7 +213,8 @@ Tensor linalg_pinv(Lower& l, Tensor self, double rcond, bool hermitian) {
 Tensor linalg_pinv_tensor(Lower& l, Tensor self, Tensor rcond, bool hermitian) {
   return pinv(l, self, hermitian, {number_of(l, 0.0), rcond});
 }
-Tensor linalg_pinv_float_tolerances(Lower& l, Tensor self, Optional<double> atol, Optional<double> rtol, bool hermitian) {
+Tensor linalg_pinv_float_tolerances(Lower& l, Tensor self, Optional<double> atol, Optional<double> rtol,
+                                    bool hermitian) {
   return pinv(l, self, hermitian, {number_of(l, atol), number_of(l, rtol)});
 }
 Tensor linalg_pinv_tolerances(Lower& l, Tensor self, Optional<Tensor> atol, Optional<Tensor> rtol, bool hermitian) {

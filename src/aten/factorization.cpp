@@ -124,8 +124,9 @@ Tensor matrix_power(Lower& l, Tensor self, int64_t n) {
   return result == self ? l.make(l.read(self)) : result;
 }
 
-// The series' error is below x^19 / 19!: with these bounds of the norm x, 2^-53 e^x in double precision and 2^-24 e^x in
-// single. Of the bounds PyTorch takes (aten/src/ATen/native/LinearAlgebra.cpp) its greatest: fewer squarings, less error.
+// The series' error is below x^19 / 19!: with these bounds of the norm x, 2^-53 e^x in double precision and 2^-24 e^x
+// in single. Of the bounds PyTorch takes (aten/src/ATen/native/LinearAlgebra.cpp) its greatest: fewer squarings, less
+// error.
 constexpr int64_t kTaylorTerms = 18;
 constexpr double kTaylorNormDouble = 1.09, kTaylorNormSingle = 3.01;
 
@@ -243,7 +244,8 @@ Tensor linalg_matrix_norm(Lower& l, Tensor self, Scalar ord, std::vector<int64_t
                           Optional<DType> dtype) {
   if (self.is_poison() || !expect_inexact(l, self, dtype)) return {};
   double order = ord.to_double(), size = std::fabs(order);
-  if (size != 1 && size != 2 && !std::isinf(size)) return l.wrong("expected ord 1, 2, inf or their negatives, got " + ord.text());
+  if (size != 1 && size != 2 && !std::isinf(size))
+    return l.wrong("expected ord 1, 2, inf or their negatives, got " + ord.text());
   auto axes = matrix_axes(l, self, dim);
   if (!axes) return {};
   Value sums;

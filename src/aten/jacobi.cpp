@@ -1,7 +1,7 @@
 // Two-sided Jacobi rotations for Hermitian matrices, one-sided ones (Hestenes) for singular values. The columns stand
 // in two halves, left and right: column i of the left and of the right are a pair, all pairs are rotated at once, and
-// between two steps the columns move on as the players of a round-robin tournament do, so that each pair meets once in a
-// sweep. Brent and Luk, SIAM J. Sci. Stat. Comput. 6 (1985) 69; Golub and Van Loan, Matrix Computations, 8.5 and 8.6.
+// between two steps the columns move on as the players of a round-robin tournament do, so that each pair meets once in
+// a sweep. Brent and Luk, SIAM J. Sci. Stat. Comput. 6 (1985) 69; Golub and Van Loan, Matrix Computations, 8.5 and 8.6.
 #include "aten/jacobi.hpp"
 
 #include <cmath>
@@ -102,39 +102,10 @@ Values sweeps(Lower& l, Values state, const Dim& width, const std::function<Valu
     out[0] = next(v[0]);
     return out;
   };
-  auto more = [&](std::span<const Value> v) {
-    return l.hlo.and_(counted(Dim(kMostSweeps))(v), open(v.subspan(1)));
-  };
+  auto more = [&](std::span<const Value> v) { return l.hlo.and_(counted(Dim(kMostSweeps))(v), open(v.subspan(1))); };
   state.insert(state.begin(), number(l, 0));
   Values out = l.hlo.while_(state, more, sweep);
   out.erase(out.begin());
-  return out;
-}
-
-// Columns of each v [batch, m, n] in the order of keys [batch, n], ascending; keys sorted as well.
-struct Sorted {
-  Value keys;
-  Values columns;
-};
-Sorted sort_columns(Lower& l, Value keys, const Values& columns) {
-  const Dims s = l.type(keys).dims;
-  Value place = l.hlo.iota({DType::Int64, s}, 1);
-  Values sorted = l.hlo.sort({keys, place}, 1, true, [&](std::span<const Value> v) {
-    return l.hlo.compare(v[0], v[1], ComparisonDirection::Lt);
-  });
-  if (!sorted[1].has_value()) return {};
-  Sorted out{sorted[0], {}};
-  Dims cell{s[0], s[1], Dim(1)};
-  Value batch = l.hlo.iota({DType::Int64, cell}, 0);
-  Value index = l.hlo.concatenate({batch, l.hlo.reshape(sorted[1], cell)}, 2);
-  for (Value v : columns) {
-    stablehlo::Gather g{};
-    g.offset_dims = {1};
-    g.collapsed_slice_dims = g.start_index_map = {0, 2};
-    g.index_vector_dim = 2;
-    g.slice_sizes = {Dim(1), l.type(v).dims[1], Dim(1)};
-    out.columns.push_back(l.hlo.gather(v, index, std::move(g)));
-  }
   return out;
 }
 
@@ -155,10 +126,9 @@ Eigen hermitian_eigen(Lower& l, Value a) {
     Formula top_left{l, slice_axis(l, columns.left, 1, 0, h)}, top_right{l, slice_axis(l, columns.right, 1, 0, h)};
     Formula bottom_right{l, slice_axis(l, columns.right, 1, h, width)};
     auto diagonal = [&](Formula x) { return x.with(diagonal_of(l, x)); };
-    Rotation r =
-        rotation_of(real_part(diagonal(top_left)), real_part(diagonal(bottom_right)), diagonal(top_right));
-    Value turned = adjoint(l, joined(rotated(columns, r)));     // (A J)^H = J^H A
-    turned = joined(rotated(halves_of(l, turned), r));          // J^H A J, Hermitian
+    Rotation r = rotation_of(real_part(diagonal(top_left)), real_part(diagonal(bottom_right)), diagonal(top_right));
+    Value turned = adjoint(l, joined(rotated(columns, r)));  // (A J)^H = J^H A
+    turned = joined(rotated(halves_of(l, turned), r));       // J^H A J, Hermitian
     Value next = moved_on(l, moved_on(l, turned, 1), 2);
     return {next, moved_on(l, joined(rotated(halves_of(l, v[1]), r)), 2)};
   };
@@ -181,7 +151,7 @@ Eigen hermitian_eigen(Lower& l, Value a) {
     values = select(is_added, std::numeric_limits<double>::infinity(), values);
     found = slice_axis(l, out[1], 1, 0, n);
   }
-  Sorted sorted = sort_columns(l, values, {found});
+  SortedColumns sorted = sort_columns(l, values, {found});
   if (sorted.columns.empty()) return {};
   return {slice_axis(l, sorted.keys, 1, 0, n), slice_axis(l, sorted.columns[0], 2, 0, n)};
 }
@@ -233,7 +203,7 @@ Singular singular_values(Lower& l, Value a) {
     Formula known = abs(Formula{l, out[1]});
     order = select(eq(sum(known, 1), 0), std::numeric_limits<double>::infinity(), order);
   }
-  Sorted sorted = sort_columns(l, order, {columns, out[1]});
+  SortedColumns sorted = sort_columns(l, order, {columns, out[1]});
   if (sorted.columns.size() < 2) return {};
   Formula values = -Formula(l, slice_axis(l, sorted.keys, 1, 0, n));
   Formula u{l, slice_axis(l, sorted.columns[0], 2, 0, n)};

@@ -30,6 +30,7 @@ std::span<const Row> einsum_ops();
 std::span<const Row> factorization_ops();
 std::span<const Row> lu_ops();
 std::span<const Row> decomposition_ops();
+std::span<const Row> eig_ops();
 std::span<const Row> qr_ops();
 
 }  // namespace torchlift::aten

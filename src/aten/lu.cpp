@@ -290,8 +290,8 @@ std::tuple<Tensor, Tensor, Tensor> linalg_lu(Lower& l, Tensor A, bool pivot) {
   Dim count = product(f->batch), m = A.dim(-2), n = A.dim(-1), k = min(m, n);
   Value lower = slice_axis(l, triangle_of(l, f->lu, true), 2, 0, k);
   Value upper = slice_axis(l, triangle_of(l, f->lu, false), 1, 0, k);
-  return {make_shaped(l, permutation_matrix(l, f->permutation, A.dtype()), with(f->batch, {m, m})), make_shaped(l, lower, with(f->batch, {m, k})),
-          make_shaped(l, upper, with(f->batch, {k, n}))};
+  return {make_shaped(l, permutation_matrix(l, f->permutation, A.dtype()), with(f->batch, {m, m})),
+          make_shaped(l, lower, with(f->batch, {m, k})), make_shaped(l, upper, with(f->batch, {k, n}))};
 }
 
 // ---- solving with factors that are given
@@ -326,10 +326,10 @@ Value solve_factored(Lower& l, Value lu, Value permutation, Value b, bool of_adj
   if (!of_adjoint) return solve_permuted(l, {lu, permutation, {}, {}}, permute_rows(l, b, permutation));
   using stablehlo::TransposeA;
   TransposeA how = is_complex(l.type(lu).dtype) ? TransposeA::Adjoint : TransposeA::Transpose;
-  Value half = l.hlo.triangular_solve(
-      lu, b, {.left_side = true, .lower = false, .unit_diagonal = false, .transpose_a = how});
-  Value rows = l.hlo.triangular_solve(
-      lu, half, {.left_side = true, .lower = true, .unit_diagonal = true, .transpose_a = how});
+  Value half =
+      l.hlo.triangular_solve(lu, b, {.left_side = true, .lower = false, .unit_diagonal = false, .transpose_a = how});
+  Value rows =
+      l.hlo.triangular_solve(lu, half, {.left_side = true, .lower = true, .unit_diagonal = true, .transpose_a = how});
   // Row i goes to where it came from: the places sorted by `permutation`.
   const Dims s = l.type(permutation).dims;
   Values back = l.hlo.sort({permutation, l.hlo.iota({DType::Int64, s}, 1)}, 1, true, [&](std::span<const Value> v) {

@@ -16,16 +16,16 @@ bool expect_matrices(Lower& l, Tensor a, bool square) {
   return false;
 }
 
-Dims batch_of(Tensor t) { return Dims(t.shape().begin(), t.shape().end() - 2); }
+Dims batch_of(Tensor t) {
+  return t.rank() < 2 ? Dims() : Dims(t.shape().begin(), t.shape().end() - 2);  // poison has no axes
+}
 
 Dims with(Dims dims, std::initializer_list<Dim> more) {
   dims.insert(dims.end(), more);
   return dims;
 }
 
-Value as_batch(Lower& l, Tensor t) {
-  return l.hlo.reshape(l.read(t), {product(batch_of(t)), t.dim(-2), t.dim(-1)});
-}
+Value as_batch(Lower& l, Tensor t) { return l.hlo.reshape(l.read(t), {product(batch_of(t)), t.dim(-2), t.dim(-1)}); }
 
 Tensor make_shaped(Lower& l, Value v, Dims shape) { return l.make(l.hlo.reshape(v, std::move(shape))); }
 
@@ -81,6 +81,28 @@ Value diagonal_of(Lower& l, Value v) {
   if (k == Dim(0)) return l.full(with(flat, {Dim(0)}), l.type(v).dtype, 0);
   Value line = l.hlo.reshape(v, with(flat, {m * n}));
   return slice_axis(l, line, axis, 0, (k - Dim(1)) * (n + Dim(1)) + Dim(1), l.pin(n) + 1);
+}
+
+SortedColumns sort_columns(Lower& l, Value keys, const Values& columns) {
+  const Dims s = l.type(keys).dims;
+  Value place = l.hlo.iota({DType::Int64, s}, 1);
+  Values sorted = l.hlo.sort({keys, place}, 1, true, [&](std::span<const Value> v) {
+    return l.hlo.compare(v[0], v[1], ComparisonDirection::Lt);
+  });
+  if (!sorted[1].has_value()) return {};
+  SortedColumns out{sorted[0], {}};
+  Dims cell{s[0], s[1], Dim(1)};
+  Value batch = l.hlo.iota({DType::Int64, cell}, 0);
+  Value index = l.hlo.concatenate({batch, l.hlo.reshape(sorted[1], cell)}, 2);
+  for (Value v : columns) {
+    stablehlo::Gather g{};
+    g.offset_dims = {1};
+    g.collapsed_slice_dims = g.start_index_map = {0, 2};
+    g.index_vector_dim = 2;
+    g.slice_sizes = {Dim(1), l.type(v).dims[1], Dim(1)};
+    out.columns.push_back(l.hlo.gather(v, index, std::move(g)));
+  }
+  return out;
 }
 
 Value batch_product(Lower& l, Value a, Value b) {

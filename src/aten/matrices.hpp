@@ -27,6 +27,12 @@ Value identity_matrix(Lower& l, DType dtype, const Dims& shape);
 Value keep_triangle(Lower& l, Value v, bool lower);
 // [..., m, n] to [..., min(m, n)]
 Value diagonal_of(Lower& l, Value v);
+// Columns of each v [batch, m, n] in the order of keys [batch, n], ascending; keys sorted as well.
+struct SortedColumns {
+  Value keys;
+  Values columns;
+};
+SortedColumns sort_columns(Lower& l, Value keys, const Values& columns);
 // Products of the last two axes of [batch, m, k] and [batch, k, n], at full precision whatever the import asks for.
 Value batch_product(Lower& l, Value a, Value b);
 

@@ -195,8 +195,8 @@ Tensor avg_pool1d(Lower& l, Tensor self, std::vector<int64_t> kernel_size, std::
 
 // ---- unpooling
 
-// Puts every element where `indices` says in a plane of zeros.
-Tensor max_unpool(Lower& l, Tensor self, Tensor indices, const Dims& output_size, int64_t spatial) {
+// Puts every element where `indices` says in a plane of zeros; elements of one place are added up, or one is left.
+Tensor to_places(Lower& l, Tensor self, Tensor indices, const Dims& output_size, int64_t spatial, bool add) {
   if (self.is_poison() || indices.is_poison() || !l.expect_rank(self, spatial + 1, spatial + 2, "input")) return {};
   if (static_cast<int64_t>(output_size.size()) != spatial || indices.shape() != self.shape())
     return l.wrong("expected indices of the input's shape and " + std::to_string(spatial) + " sizes, got " +
@@ -216,16 +216,34 @@ Tensor max_unpool(Lower& l, Tensor self, Tensor indices, const Dims& output_size
   s.inserted_window_dims = {0, 1};
   s.scatter_dims_to_operand_dims = {0, 1};
   s.index_vector_dim = 2;
-  Value zeros = l.full({outer, inner}, self.dtype(), 0);
+  DType wide = add ? lower::accumulate_type(self.dtype()) : self.dtype();
+  Value zeros = l.full({outer, inner}, wide, 0), index = l.hlo.concatenate({plane, place}, 2);
+  Value values = l.hlo.reshape(l.read(self, wide), grid);
   Value filled =
-      l.hlo.scatter_replace(zeros, l.hlo.concatenate({plane, place}, 2), l.hlo.reshape(l.read(self), grid), s);
-  return make_pooled(l, l.hlo.reshape(filled, shape), self);
+      add ? l.hlo.scatter(zeros, index, values, s, Reducer::Add) : l.hlo.scatter_replace(zeros, index, values, s);
+  return make_pooled(l, l.hlo.reshape(l.convert(filled, self.dtype()), shape), self);
+}
+
+Tensor max_unpool(Lower& l, Tensor self, Tensor indices, const Dims& output_size, int64_t spatial) {
+  return to_places(l, self, indices, output_size, spatial, false);
 }
 Tensor max_unpool2d(Lower& l, Tensor self, Tensor indices, Dims output_size) {
   return max_unpool(l, self, indices, output_size, 2);
 }
 Tensor max_unpool3d(Lower& l, Tensor self, Tensor indices, Dims output_size, Ignored, Ignored) {
   return max_unpool(l, self, indices, output_size, 3);
+}
+
+// The gradient of each window goes to its greatest element; where the windows lie is in `indices` already.
+template <int64_t kSpatial>
+Tensor max_pool_backward(Lower& l, Tensor grad_output, Tensor self, Ignored, Ignored, Ignored, Ignored, Ignored,
+                         Tensor indices) {
+  if (self.is_poison() || !l.expect_rank(self, kSpatial + 1, kSpatial + 2, "input")) return {};
+  return to_places(l, grad_output, indices, Dims(self.shape().end() - kSpatial, self.shape().end()), kSpatial, true);
+}
+template <int64_t kSpatial>
+Tensor fractional_max_pool_backward(Lower& l, Tensor grad_output, Tensor self, Ignored, Ignored, Tensor indices) {
+  return max_pool_backward<kSpatial>(l, grad_output, self, {}, {}, {}, {}, {}, indices);
 }
 
 }  // namespace
@@ -257,6 +275,10 @@ std::span<const Row> window_pooling_ops() {
       op<max_pool_with_indices<1>>("max_pool1d_with_indices"),
       op<max_pool<2>>("max_pool2d"),
       op<max_pool_with_indices<2>>("max_pool2d_with_indices"),
+      op<max_pool_backward<2>>("max_pool2d_with_indices_backward"),
+      op<max_pool_backward<3>>("max_pool3d_with_indices_backward"),
+      op<fractional_max_pool_backward<2>>("fractional_max_pool2d_backward"),
+      op<fractional_max_pool_backward<3>>("fractional_max_pool3d_backward"),
       op<max_pool<3>>("max_pool3d", kFloat32),
       op<max_pool_with_indices<3>>("max_pool3d_with_indices"),
       op<max_unpool2d>("max_unpool2d", kFloat32),
@@ -270,7 +292,7 @@ std::span<const Row> window_pooling_ops() {
 std::span<const Row> pooling_ops() {
   static const std::vector<Row> rows = [] {
     std::vector<Row> all;
-    for (std::span<const Row> part : {window_pooling_ops(), adaptive_pooling_ops()})
+    for (std::span<const Row> part : {window_pooling_ops(), adaptive_pooling_ops(), fractional_pooling_ops()})
       all.insert(all.end(), part.begin(), part.end());
     return all;
   }();

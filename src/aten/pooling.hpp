@@ -1,4 +1,4 @@
-// What both files of pooling share.
+// What the files of pooling share.
 #pragma once
 
 #include "aten/ops.hpp"
@@ -14,5 +14,6 @@ Values first_maximum(Lower& l, std::span<const Value> arguments);
 
 std::span<const Row> window_pooling_ops();
 std::span<const Row> adaptive_pooling_ops();
+std::span<const Row> fractional_pooling_ops();
 
 }  // namespace torchlift::aten

@@ -124,6 +124,28 @@ Value reflections_as_matrix(Lower& l, const Reflections& r, const Dim& columns) 
   return l.hlo.while_({number(l, steps - Dim(1)), q}, more, step)[1];
 }
 
+HessenbergFactors hessenberg(Lower& l, Value a) {
+  if (!a.has_value()) return {};
+  const Dims s = l.type(a).dims;
+  Dim steps = s[1] - Dim(2);
+  Value z = identity_matrix(l, l.type(a).dtype, s);
+  if (steps < Dim(1) || product(s) == Dim(0)) return {a, z};
+  auto more = [&](std::span<const Value> v) { return l.hlo.compare(v[0], number(l, steps), ComparisonDirection::Lt); };
+  auto step = [&](std::span<const Value> v) -> Values {
+    Value next = l.hlo.add(v[0], number(l, 1));
+    Column c = column_of(l, v[1], v[0]);
+    c.at = c.at + c.at.like(1);  // what is below the subdiagonal goes
+    Reflection r = reflection_of(c);
+    // From the left by its adjoint, from the right by itself: that is from the left on the adjoint.
+    Formula left = reflect({l, v[1]}, r.v, conjugate(r.tau));
+    Formula both = reflect(left.with(adjoint(l, left)), r.v, conjugate(r.tau));
+    Formula vectors = reflect(left.with(adjoint(l, v[2])), r.v, conjugate(r.tau));
+    return {next, adjoint(l, both), adjoint(l, vectors)};
+  };
+  Values out = l.hlo.while_({number(l, 0), a, z}, more, step);
+  return {out[1], out[2]};
+}
+
 QrFactors qr_factors(Lower& l, Value a, bool complete) {
   Reflections r = householder(l, a);
   if (!r.a.has_value()) return {};
@@ -179,7 +201,8 @@ Reflections reflections_of(Lower& l, Tensor input, Tensor tau) {
 // The first n columns of the product of the reflections stored in input [..., m, n].
 Tensor linalg_householder_product(Lower& l, Tensor input, Tensor tau) {
   if (!expect_reflections(l, input, tau)) return {};
-  if (input.dim(-2) < input.dim(-1)) return l.wrong("expected at least as many rows as columns, got " + describe(input));
+  if (input.dim(-2) < input.dim(-1))
+    return l.wrong("expected at least as many rows as columns, got " + describe(input));
   return make_columns(l, reflections_as_matrix(l, reflections_of(l, input, tau), input.dim(-1)), input.shape());
 }
 Tensor orgqr(Lower& l, Tensor self, Tensor input2) { return linalg_householder_product(l, self, input2); }
@@ -201,12 +224,9 @@ Tensor ormqr(Lower& l, Tensor self, Tensor input2, Tensor input3, bool left, boo
 std::span<const Row> qr_ops() {
   static constexpr auto kFloat32 = lower::AutocastRule::Float32;
   static constexpr Row rows[] = {
-      op<geqrf>("geqrf", kFloat32),
-      op<linalg_householder_product>("linalg_householder_product", kFloat32),
-      op<linalg_qr>("linalg_qr", kFloat32),
-      op<orgqr>("orgqr", kFloat32),
-      op<ormqr>("ormqr", kFloat32),
-      op<qr>("qr", kFloat32),
+      op<geqrf>("geqrf", kFloat32),         op<linalg_householder_product>("linalg_householder_product", kFloat32),
+      op<linalg_qr>("linalg_qr", kFloat32), op<orgqr>("orgqr", kFloat32),
+      op<ormqr>("ormqr", kFloat32),         op<qr>("qr", kFloat32),
   };
   return rows;
 }

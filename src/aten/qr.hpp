@@ -15,6 +15,12 @@ Reflections householder(Lower& l, Value a);
 // The first `columns` columns of H_1 H_2 ...: [batch, m, columns].
 Value reflections_as_matrix(Lower& l, const Reflections& r, const Dim& columns);
 
+// A = Z H Z^H of [batch, n, n], where H has nothing below its first subdiagonal.
+struct HessenbergFactors {
+  Value h, z;
+};
+HessenbergFactors hessenberg(Lower& l, Value a);
+
 struct QrFactors {
   Value q;  // [batch, m, k]
   Value r;  // [batch, k, n]

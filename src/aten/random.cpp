@@ -180,9 +180,8 @@ Tensor cauchy(Lower& l, Tensor self, double median, double sigma, Ignored) {
 Tensor geometric(Lower& l, Tensor self, double p, Ignored) {
   if (self.is_poison()) return {};
   if (!(p > 0 && p < 1)) return l.wrong("expected a probability between 0 and 1, got " + Scalar(p).text());
-  return like(l, self, {}, {}, [&](Draw& d) {
-    return max(ceil(d.exponential(DType::Float64) / -std::log1p(-p)), 1.0);
-  });
+  return like(l, self, {}, {},
+              [&](Draw& d) { return max(ceil(d.exponential(DType::Float64) / -std::log1p(-p)), 1.0); });
 }
 
 // ---- whole numbers
@@ -201,9 +200,8 @@ Tensor whole_numbers(Lower& l, const Dim& from, const Dim& to, Make&& make) {
 
 Tensor randint_low(Lower& l, Dim low, Dim high, Dims size, TensorOptions options) {
   DType dtype = options.dtype.value_or(DType::Int64);
-  return whole_numbers(l, low, high, [&](auto&& numbers) {
-    return fresh(l, size, dtype, [&](Draw& d) { return numbers(d, dtype); });
-  });
+  return whole_numbers(
+      l, low, high, [&](auto&& numbers) { return fresh(l, size, dtype, [&](Draw& d) { return numbers(d, dtype); }); });
 }
 Tensor randint(Lower& l, Dim high, Dims size, TensorOptions options) {
   return randint_low(l, 0, high, std::move(size), options);
@@ -316,8 +314,7 @@ Tensor rrelu_with_noise(Lower& l, Tensor self, Tensor noise, Scalar lower, Scala
   if (!expect_float(l, self)) return {};
   double from = lower.to_double(), to = upper.to_double();
   DType wide = lower::accumulate_type(self.dtype());
-  if (!training)
-    return map_wide(l, self, [&](Formula x) { return select(x < 0, x * ((from + to) / 2), x); });
+  if (!training) return map_wide(l, self, [&](Formula x) { return select(x < 0, x * ((from + to) / 2), x); });
   auto draw = Draw::begin(l, self.shape());
   if (!draw) return {};
   Formula x(l, l.read(self, wide));

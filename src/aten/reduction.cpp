@@ -166,14 +166,31 @@ Tensor count_nonzero(Lower& l, Tensor self, Optional<int64_t> dim) {
 // log of the sum of exponentials, from the greatest element, so that nothing overflows.
 Tensor logsumexp(Lower& l, Tensor self, Axes dim, bool keepdim) {
   DType result = lower::float_type(self.dtype());
-  if (is_complex(result)) return l.unsupported("dtype", std::string(info(result).torch_name), "use real numbers");
   return reduce(l, self, dim, keepdim, lower::accumulate_type(result), result, [&](Value v, const Axes& axes) {
     const Dims shape = l.type(v).dims;
-    Formula greatest(l, l.hlo.reduce(v, axes, Reducer::Maximum));
+    Formula x(l, v);
+    bool complex_dtype = is_complex(x.dtype());
+    Formula size = complex_dtype ? real(x) : x;  // of complex numbers the real part decides how large exp is
+    Formula greatest(l, l.hlo.reduce(size, axes, Reducer::Maximum));
     greatest = select(eq(formula::abs(greatest), kInfinity), 0.0, greatest);
+    if (complex_dtype) greatest = complex(greatest, greatest.like(0));
     Formula shifted = Formula(l, v) - Formula(l, spread(l, greatest, axes, shape));
     return log(Formula(l, sum_value(l, exp(shifted), axes))) + greatest;
   });
+}
+
+// All elements' bits combined by exclusive or: floats as float64, integers and bool as 64-bit integers.
+Tensor hash_tensor(Lower& l, Tensor self, Axes dim, bool keepdim, int64_t mode) {
+  if (self.is_poison()) return {};
+  if (mode != 0) return l.wrong("expected mode 0, got " + std::to_string(mode));
+  if (is_complex(self.dtype()) || (self.is_empty() && dim.empty()))
+    return l.wrong("expected real numbers, and axes where there are none, got " + describe(self));
+  bool real_numbers = is_float(self.dtype());
+  return reduce(l, self, dim, keepdim, real_numbers ? DType::Float64 : DType::Int64, DType::UInt64,
+                [&](Value v, const Axes& axes) {
+                  Value bits = real_numbers ? l.hlo.bitcast_convert(v, DType::UInt64) : l.convert(v, DType::UInt64);
+                  return l.hlo.reduce(bits, axes, Reducer::Xor);
+                });
 }
 
 // ---- truth
@@ -285,6 +302,7 @@ std::span<const Row> reduction_ops() {
       op<position<Directions::Lt>>("argmin"),
       op<count_nonzero>("count_nonzero"),
       op<count_nonzero_over>("count_nonzero.dim_IntList"),
+      op<hash_tensor>("hash_tensor"),
       op<logsumexp>("logsumexp"),
       op<max>("max"),
       op<max_along>("max.dim"),

@@ -54,7 +54,7 @@ Tensor cumprod(Lower& l, Tensor self, int64_t dim, Optional<DType> dtype) {
 // Powers 0 to N - 1 of every element along a new last axis.
 Tensor linalg_vander(Lower& l, Tensor x, Optional<Dim> N) {
   if (x.is_poison()) return {};
-  if (x.rank() == 0) return l.wrong("expected at least 1-D x, got " + describe(x));
+  if (x.rank() == 0) x = unsqueeze(l, x, 0);
   Dim powers = N.value_or(x.dim(-1));
   if (powers < Dim(1)) return l.wrong("linalg_vander with N " + powers.text());
   Dims one = x.shape(), factors = x.shape();

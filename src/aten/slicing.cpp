@@ -307,6 +307,22 @@ Tensor as_strided(Lower& l, Tensor self, Dims size, Dims stride, Optional<Dim> s
   return same ? self : l.view_strided(self, std::move(size), std::move(stride), std::move(offset));
 }
 
+// A view of self's storage from its own offset on. A storage that would have to grow holds nothing there.
+Tensor resize(Lower& l, Tensor self, Dims size, Optional<torch::MemoryFormat> memory_format) {
+  if (self.is_poison()) return {};
+  if (size == self.shape()) return self;
+  Dim end = product(size) + self.node()->storage_offset, limit = product(self.node()->root()->shape);
+  if (limit < end)
+    return l.unsupported("size", text_of(size), "the storage of " + limit.text() + " elements would grow");
+  using torch::MemoryFormat;
+  bool given = memory_format && *memory_format != MemoryFormat::Preserve;
+  Dims strides = lower::strides_for(size, given ? *memory_format : MemoryFormat::Contiguous);
+  return as_strided(l, self, std::move(size), std::move(strides), {});
+}
+Tensor resize_as(Lower& l, Tensor self, Tensor the_template, Optional<torch::MemoryFormat> memory_format) {
+  return the_template.is_poison() ? Tensor() : resize(l, self, the_template.shape(), memory_format);
+}
+
 // ---- a copy of self, written through a view
 
 template <typename View>
@@ -349,6 +365,8 @@ std::span<const Row> slicing_ops() {
       op<split_array<1, 1>>("hsplit.array"),
       op<split_int<1, 1>>("hsplit.int"),
       op<linalg_diagonal>("linalg_diagonal"),
+      op<resize>("resize_"),
+      op<resize_as>("resize_as_"),
       op<narrow>("narrow"),
       op<narrow_tensor>("narrow.Tensor"),
       op<Copied<narrow>::call>("narrow_copy"),

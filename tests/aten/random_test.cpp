@@ -31,7 +31,8 @@ class RealPluginRandom : public RealPluginTest {
  protected:
   // The result %r of the nodes, converted to float64.
   std::vector<double> numbers(const std::string& nodes, uint64_t seed = 0) {
-    std::string text = "program \"random\" producer \"\" schema \"8.20\"\noutput user \"\" = %out\n\nblock 0 \"\"\n" + nodes +
+    std::string text = "program \"random\" producer \"\" schema \"8.20\"\noutput user \"\" = %out\n\nblock 0 \"\"\n" +
+                       nodes +
                        "  %out: tensor = aten::to.dtype(self=%r, dtype=torch.float64) \"out\" @0\n  return %out\n\n"
                        "location 0 \"\" \"\"\n";
     auto program = torch::parse_program(text, "random");
@@ -47,8 +48,8 @@ class RealPluginRandom : public RealPluginTest {
                           .aliases = {},
                           .type = {result.dtype, concrete(result.shape)}}};
     run::ProgramCache programs(real_client());
-    auto session = run::Session::create(real_client(), *programs.get(stablehlo::to_text(lowered->module)).value(),
-                                        signature, {});
+    auto session =
+        run::Session::create(real_client(), *programs.get(stablehlo::to_text(lowered->module)).value(), signature, {});
     auto results = session.value().run({}).value();
     std::vector<double> out(results[0].bytes().size() / sizeof(double));
     std::memcpy(out.data(), results[0].bytes().data(), results[0].bytes().size());
@@ -95,7 +96,8 @@ TEST_F(RealPluginRandom, continuous_distributions_are_theirs) {
     const char* nodes;
     std::function<double(double)> below;
   };
-  const std::string zeros = "  %z: tensor = aten::zeros(size=[65536], dtype=torch.float32) \"z\" @0\n  %r: tensor = aten::";
+  const std::string zeros =
+      "  %z: tensor = aten::zeros(size=[65536], dtype=torch.float32) \"z\" @0\n  %r: tensor = aten::";
   const Row rows[] = {
       {"rand(size=[65536])", uniform_below},
       {"rand(size=[256, 256], dtype=torch.float64)", uniform_below},
@@ -130,16 +132,18 @@ TEST_F(RealPluginRandom, half_precision_has_its_own_digits) {
 }
 
 TEST_F(RealPluginRandom, draws_of_one_program_and_of_two_seeds_differ) {
-  auto first = drawn("randn(size=[65536])"), again = drawn("randn(size=[65536])"), other = drawn("randn(size=[65536])", 1);
+  auto first = drawn("randn(size=[65536])"), again = drawn("randn(size=[65536])"),
+       other = drawn("randn(size=[65536])", 1);
   EXPECT_EQ(first, again);
   EXPECT_LT(std::fabs(correlation(first, other, 0)), 4);
-  auto second = numbers(
-      "  %a: tensor = aten::randn(size=[65536]) \"a\" @0\n  %r: tensor = aten::randn(size=[65536]) \"r\" @0\n");
+  auto second =
+      numbers("  %a: tensor = aten::randn(size=[65536]) \"a\" @0\n  %r: tensor = aten::randn(size=[65536]) \"r\" @0\n");
   EXPECT_LT(std::fabs(correlation(first, second, 0)), 4);
 }
 
 // Shares of whole numbers within four deviations of what they should be.
-void expect_shares(const std::vector<double>& x, double from, const std::vector<double>& shares, const std::string& what) {
+void expect_shares(const std::vector<double>& x, double from, const std::vector<double>& shares,
+                   const std::string& what) {
   std::vector<double> counts(shares.size(), 0);
   for (double v : x) {
     auto k = static_cast<size_t>(v - from);
@@ -147,19 +151,23 @@ void expect_shares(const std::vector<double>& x, double from, const std::vector<
   }
   auto n = static_cast<double>(x.size());
   for (size_t k = 0; k < shares.size(); ++k)
-    EXPECT_NEAR(counts[k] / n, shares[k], 4 * std::sqrt(shares[k] * (1 - shares[k]) / n)) << what << " " << from + static_cast<double>(k);
+    EXPECT_NEAR(counts[k] / n, shares[k], 4 * std::sqrt(shares[k] * (1 - shares[k]) / n))
+        << what << " " << from + static_cast<double>(k);
 }
 
 TEST_F(RealPluginRandom, whole_numbers_have_their_shares) {
   expect_shares(drawn("randint.low(low=-2, high=2, size=[65536])"), -2, {0.25, 0.25, 0.25, 0.25}, "randint");
-  const std::string zeros = "  %z: tensor = aten::zeros(size=[65536], dtype=torch.int64) \"z\" @0\n  %r: tensor = aten::";
-  expect_shares(numbers(zeros + "geometric(self=%z, p=0.25) \"r\" @0\n"), 1,
-                {0.25, 0.1875, 0.140625, 0.10546875}, "geometric");
+  const std::string zeros =
+      "  %z: tensor = aten::zeros(size=[65536], dtype=torch.int64) \"z\" @0\n  %r: tensor = aten::";
+  expect_shares(numbers(zeros + "geometric(self=%z, p=0.25) \"r\" @0\n"), 1, {0.25, 0.1875, 0.140625, 0.10546875},
+                "geometric");
   expect_shares(numbers(zeros + "bernoulli.p(self=%z, p=0.3) \"r\" @0\n"), 0, {0.7, 0.3}, "bernoulli");
   const std::string weights =
-      "  %w: tensor = aten::arange(end=5, dtype=torch.float32) \"w\" @0\n  %e: tensor = aten::expand(self=%w, size=[16384, 5]) \"e\" "
+      "  %w: tensor = aten::arange(end=5, dtype=torch.float32) \"w\" @0\n  %e: tensor = aten::expand(self=%w, "
+      "size=[16384, 5]) \"e\" "
       "@0\n  %m: tensor = aten::multinomial(self=%e, num_samples=";
-  auto with = numbers(weights + "4, replacement=true) \"m\" @0\n  %r: tensor = aten::reshape(self=%m, shape=[-1]) \"r\" @0\n");
+  auto with =
+      numbers(weights + "4, replacement=true) \"m\" @0\n  %r: tensor = aten::reshape(self=%m, shape=[-1]) \"r\" @0\n");
   expect_shares(with, 0, {0, 0.1, 0.2, 0.3, 0.4}, "multinomial with replacement");
   // The first without replacement has the same shares; all four leave out the one of weight zero.
   auto without = numbers(weights + "4) \"m\" @0\n  %r: tensor = aten::reshape(self=%m, shape=[-1]) \"r\" @0\n");
