@@ -11,9 +11,6 @@
 namespace torchlift::aten {
 namespace {
 
-Formula real_part(Formula x) { return is_complex(x.dtype()) ? real(x) : x; }
-Formula as_dtype(Formula x, DType dtype) { return is_complex(dtype) ? complex(x, x.like(0)) : x; }
-
 // A tensor without elements that stands where a result is not asked for.
 Tensor nothing(Lower& l, DType dtype) { return l.make(l.full({Dim(0)}, dtype, 0)); }
 
@@ -137,10 +134,9 @@ Value above(Lower& l, Tensor matrix, Tensor sizes, const Dims& batch, const Tole
   DType dtype = sizes.dtype();
   Dim k = sizes.dim(-1);
   Formula all{l, l.broadcast_to(l.read(sizes), with(batch, {k}))};
-  double eps = dtype == DType::Float64 ? std::numeric_limits<double>::epsilon() : std::numeric_limits<float>::epsilon();
   Dim longest = max(matrix.dim(-2), matrix.dim(-1));
   Formula atol{l, t.atol ? l.read(*t.atol, dtype, batch) : l.full(batch, dtype, 0)};
-  Formula usual = atol.like(eps) * atol.with(l.full(batch, dtype, Scalar(longest)));
+  Formula usual = atol.like(epsilon(dtype)) * atol.with(l.full(batch, dtype, Scalar(longest)));
   Formula rtol = t.rtol ? atol.with(l.read(*t.rtol, dtype, batch)) : select(atol > 0, 0, usual);
   Formula greatest = atol.with(l.hlo.reduce(all, {static_cast<int64_t>(batch.size())}, Reducer::MaximumNan));
   Formula limit = max(atol, rtol * greatest);

@@ -15,12 +15,7 @@ namespace {
 constexpr int64_t kStepsPerValue = 30;  // LAPACK's limit; two or three are usual
 constexpr int64_t kExceptionalAfter = 10;
 
-Formula conjugate(Formula x) { return x.with(conj(x.lower(), x)); }
 Formula as_complex(Formula x) { return complex(x, x.like(0)); }
-
-double epsilon(DType real) {
-  return real == DType::Float64 ? std::numeric_limits<double>::epsilon() : std::numeric_limits<float>::epsilon();
-}
 
 // Where the work is in each matrix: rows low to high, [batch]. All is done where high is 0.
 struct Window {

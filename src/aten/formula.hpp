@@ -86,6 +86,11 @@ inline Formula tanh(Formula x) { return x.with(x.hlo().tanh(x)); }
 inline Formula square(Formula x) { return x * x; }
 inline Formula trunc(Formula x) { return select(x < 0.0, ceil(x), floor(x)); }
 inline Formula complex(Formula re, Formula im) { return re.with(re.hlo().complex(re, im)); }
+// Of real numbers the number itself.
+inline Formula real_part(Formula x) { return is_complex(x.dtype()) ? real(x) : x; }
+inline Formula conjugate(Formula x) { return is_complex(x.dtype()) ? complex(real(x), -imag(x)) : x; }
+// A real value as a number of that dtype, which is its own or the complex one over it.
+inline Formula as_dtype(Formula x, DType dtype) { return is_complex(dtype) ? complex(x, x.like(0)) : x; }
 
 inline Formula atan2(Formula y, Formula x) { return y.with(y.hlo().atan2(y, x)); }
 inline Formula fmod(Formula x, Formula y) { return x.with(x.hlo().remainder(x, y)); }

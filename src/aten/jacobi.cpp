@@ -17,14 +17,6 @@ namespace {
 
 constexpr int64_t kMostSweeps = 40;  // convergence is quadratic: ten are enough for any matrix of double precision
 
-double epsilon(DType real) {
-  return real == DType::Float64 ? std::numeric_limits<double>::epsilon() : std::numeric_limits<float>::epsilon();
-}
-
-Formula conjugate(Formula x) { return x.with(conj(x.lower(), x)); }
-Formula real_part(Formula x) { return is_complex(x.dtype()) ? real(x) : x; }
-Formula as_dtype(Formula x, DType dtype) { return is_complex(dtype) ? complex(x, x.like(0)) : x; }
-
 Formula sum(Formula x, int64_t axis) { return x.with(x.hlo().reduce(x, {axis}, Reducer::Add)); }
 
 // A rotation of columns p and q of each pair: p' = c p - s conj(phase) q, q' = s phase p + c q.

@@ -1,5 +1,6 @@
 #include "aten/matrices.hpp"
 
+#include <limits>
 #include <utility>
 
 #include "aten/axes.hpp"
@@ -40,6 +41,10 @@ Dims column_major_strides(const Dims& shape) {
   Dims strides = contiguous_strides(swapped);
   std::swap(strides[strides.size() - 1], strides[strides.size() - 2]);
   return strides;
+}
+
+double epsilon(DType real) {
+  return real == DType::Float64 ? std::numeric_limits<double>::epsilon() : std::numeric_limits<float>::epsilon();
 }
 
 Value number(Lower& l, const Dim& n) { return l.constant(DType::Int64, Scalar(n)); }

@@ -18,6 +18,7 @@ Tensor make_shaped(Lower& l, Value v, Dims shape);
 Tensor make_columns(Lower& l, Value v, Dims shape);
 Dims column_major_strides(const Dims& shape);
 
+double epsilon(DType real);            // the distance from 1 to the next number, of float32 or float64
 Value number(Lower& l, const Dim& n);  // int64 of rank 0
 Value transpose_last_two(Lower& l, Value v);
 Value adjoint(Lower& l, Value v);  // transposed and conjugated

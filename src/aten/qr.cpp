@@ -11,12 +11,6 @@
 namespace torchlift::aten {
 namespace {
 
-Formula real_part(Formula x) { return is_complex(x.dtype()) ? real(x) : x; }
-Formula conjugate(Formula x) { return x.with(conj(x.lower(), x)); }
-
-// A real value as a number of that dtype.
-Formula as_dtype(Formula x, DType dtype) { return is_complex(dtype) ? complex(x, x.like(0)) : x; }
-
 // [batch] laid over [batch, ...].
 Formula over(Formula x, const Dims& shape) { return x.with(x.hlo().broadcast_in_dim(x, shape, {0})); }
 

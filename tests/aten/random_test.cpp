@@ -8,6 +8,7 @@
 
 #include "aten/generator.hpp"
 #include "aten/ops.hpp"
+#include "base/kinds.hpp"
 #include "lower/evaluate.hpp"
 #include "pjrt/real_plugin.hpp"
 #include "run/program_cache.hpp"
@@ -41,6 +42,8 @@ class RealPluginRandom : public RealPluginTest {
     options.seed = seed;
     auto lowered = lower::lower(*program, table(), options);
     EXPECT_TRUE(lowered) << (lowered ? "" : to_text(lowered.error()));
+    auto said = [](const Diagnostic& d) { return d.kind == Kind::RandomNumbers; };
+    EXPECT_EQ(std::count_if(lowered->notes.begin(), lowered->notes.end(), said), 1);  // however many draws there are
     bundle::Program signature;
     const lower::EntryResult& result = lowered->results.at(0);
     signature.results = {{.role = bundle::ResultRole::Output,
@@ -116,7 +119,8 @@ TEST_F(RealPluginRandom, continuous_distributions_are_theirs) {
     ASSERT_EQ(x.size(), static_cast<size_t>(kCount)) << call;
     EXPECT_LT(distance(x, row.below), 1.95) << call;
     if (call.find("cauchy") != std::string::npos) continue;  // has no variance
-    for (size_t lag : {1, 2, 3, 64, 256}) EXPECT_LT(std::fabs(correlation(x, x, lag)), 4) << call << " " << lag;
+    for (size_t lag : {size_t{1}, size_t{2}, size_t{3}, size_t{64}, size_t{256}})
+      EXPECT_LT(std::fabs(correlation(x, x, lag)), 4) << call << " " << lag;
   }
 }
 
