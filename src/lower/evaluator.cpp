@@ -310,9 +310,10 @@ IValue Evaluator::checked(const torch::Inst& inst, torch::ValueId id, IValue val
   stablehlo::Type inferred{tensor->dtype(), tensor->shape()};
   if (!(inferred == *declared)) {
     auto text = [](const stablehlo::Type& t) { return std::string(info(t.dtype).short_name) + text_of(t.dims); };
-    doubted_.insert_or_assign(
-        id, placed(diagnose(Kind::TypeDiffers,
-                            {{"operator", inst.target}, {"inferred", text(inferred)}, {"declared", text(*declared)}})));
+    Diagnostic differs = diagnose(
+        Kind::TypeDiffers, {{"operator", inst.target}, {"inferred", text(inferred)}, {"declared", text(*declared)}});
+    if (fresh) doubted_.insert_or_assign(id, placed(std::move(differs)));
+    else report(std::move(differs));  // others hold the same tensor by another name
     return stand_in(id);
   }
   const torch::TensorMeta& meta = *program_.value(id).meta;

@@ -79,7 +79,7 @@ class Evaluator {
   Lower l_;
   DiagnosticSink sink_;
   std::vector<IValue> environment_;  // by ValueId
-  // Results of another type than the file declares, reported when they are used: some kernels of PyTorch give other
+  // New tensors of another type than the file declares, reported when they are used: some kernels of PyTorch give other
   // sizes than its own tracing does (the bag sizes of embedding_bag), which matters to none who ignores them.
   std::map<torch::ValueId, Diagnostic> doubted_;
   std::vector<EntryStorage> storages_;

@@ -74,9 +74,8 @@ class Lower {
   void write_cast(Tensor destination, Tensor source);
 
   // ---- values (arithmetic.cpp)
-  const Type& type(Value v) const {
-    return hlo.type(v);
-  }                                                   // stays valid while the program grows; of poison: Builder::type
+  // Stays valid while the program grows; of poison: Builder::type.
+  const Type& type(Value v) const { return hlo.type(v); }
   Value convert(Value v, DType dtype);                // PyTorch's conversion (float to narrow integers wraps)
   Value broadcast_to(Value v, const Dims& shape);     // aligned at the last axis
   Value constant(DType dtype, const Scalar& number);  // rank 0
