@@ -2,6 +2,7 @@
 
 #include <numeric>
 
+#include "aten/formula.hpp"
 #include "stablehlo/element.hpp"
 
 namespace torchlift::aten {
@@ -186,10 +187,7 @@ Value sum_in_steps(Lower& l, Value wide, int64_t axis, DType narrow) {
   return drop_axis(l, l.hlo.while_({zero, start}, more, step)[1], axis);
 }
 
-Value conj(Lower& l, Value v) {
-  if (!v.has_value() || !is_complex(l.type(v).dtype)) return v;
-  return l.hlo.complex(l.hlo.real(v), l.hlo.negate(l.hlo.imag(v)));
-}
+Value conj(Lower& l, Value v) { return formula::conjugate({l, v}); }
 
 Value insert_axis(Lower& l, Value v, int64_t axis) {
   if (!v.has_value()) return {};

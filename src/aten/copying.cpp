@@ -2,7 +2,6 @@
 #include "aten/shaping.hpp"
 
 namespace torchlift::aten {
-namespace {
 
 using torch::MemoryFormat;
 
@@ -10,6 +9,8 @@ Dims strides_of_copy(const Tensor& self, Optional<MemoryFormat> format) {
   if (!format || *format == MemoryFormat::Preserve) return lower::dense_strides_like(self.shape(), self.strides());
   return lower::strides_for(self.shape(), *format);
 }
+
+namespace {
 
 // `to`: self itself unless the dtype, the memory format or `copy` asks for another tensor.
 Tensor converted(Lower& l, Tensor self, DType dtype, bool copy, Optional<MemoryFormat> format) {

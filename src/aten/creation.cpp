@@ -25,10 +25,7 @@ DType dtype_of(const Scalar& value, TensorOptions options) { return options.dtyp
 
 Tensor filled_like(Lower& l, Tensor self, const Scalar& value, TensorOptions options, Optional<MemoryFormat> format) {
   if (self.is_poison()) return {};
-  bool preserve = !format || *format == MemoryFormat::Preserve;
-  Dims strides =
-      preserve ? lower::dense_strides_like(self.shape(), self.strides()) : lower::strides_for(self.shape(), *format);
-  return l.make(l.full(self.shape(), options.dtype.value_or(self.dtype()), value), std::move(strides));
+  return l.make(l.full(self.shape(), options.dtype.value_or(self.dtype()), value), strides_of_copy(self, format));
 }
 
 }  // namespace

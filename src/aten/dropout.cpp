@@ -1,6 +1,4 @@
 // Dropout: the identity in evaluation; in training mode refused unless the import allows it.
-#include <utility>
-
 #include "aten/families.hpp"
 #include "aten/pointwise.hpp"
 #include "base/kinds.hpp"

@@ -61,7 +61,10 @@ std::optional<Draw> Draw::begin(Lower& l, Dims shape) {
       return std::nullopt;
     }
   if (l.in_region()) {
-    l.unsupported("random numbers", "inside a loop or branch", "draw them before it, and pass them in");
+    l.refuse(Kind::CannotLower,
+             {{"operator", std::string("random numbers")},
+              {"problem", std::string("inside of loops and branches each pass would draw the same; draw "
+                                      "them before, and pass them in")}});
     return std::nullopt;
   }
   if (l.draws == 0) l.refuse(Kind::RandomNumbers, {{"seed", static_cast<int64_t>(l.seed)}});

@@ -244,22 +244,19 @@ std::tuple<Tensor, Tensor> linalg_solve_ex(Lower& l, Tensor A, Tensor B, bool le
   return {x, make_shaped(l, singular_column(l, *f), f->batch)};
 }
 
-// (L and U in one, pivots)
-std::tuple<Tensor, Tensor> linalg_lu_factor(Lower& l, Tensor A, bool pivot) {
+// (L and U in one, pivots, the first column whose pivot is zero)
+std::tuple<Tensor, Tensor, Tensor> linalg_lu_factor_ex(Lower& l, Tensor A, bool pivot, bool) {
   if (!expect_matrices(l, A, false)) return {};
   if (!pivot) return l.unsupported("pivot", "False", "factor with pivots");
   auto f = factor(l, A);
   if (!f) return {};
   return {make_shaped(l, f->lu, A.shape()),
-          make_shaped(l, l.convert(f->pivots, DType::Int32), with(f->batch, {min(A.dim(-2), A.dim(-1))}))};
+          make_shaped(l, l.convert(f->pivots, DType::Int32), with(f->batch, {min(A.dim(-2), A.dim(-1))})),
+          make_shaped(l, singular_column(l, *f), f->batch)};
 }
-
-std::tuple<Tensor, Tensor, Tensor> linalg_lu_factor_ex(Lower& l, Tensor A, bool pivot, bool) {
-  auto [lu, pivots] = linalg_lu_factor(l, A, pivot);
-  if (lu.is_poison()) return {};
-  auto f = factor(l, A);
-  if (!f) return {};
-  return {lu, pivots, make_shaped(l, singular_column(l, *f), f->batch)};
+std::tuple<Tensor, Tensor> linalg_lu_factor(Lower& l, Tensor A, bool pivot) {
+  auto [lu, pivots, info] = linalg_lu_factor_ex(l, A, pivot, false);
+  return {lu, pivots};
 }
 
 // Zero outside of one triangle; ones on the diagonal of L.

@@ -8,6 +8,7 @@
 #include "aten/generator.hpp"
 #include "aten/pointwise.hpp"
 #include "aten/scan.hpp"
+#include "aten/shaping.hpp"
 
 namespace torchlift::aten {
 namespace {
@@ -30,10 +31,8 @@ Tensor fresh(Lower& l, const Dims& shape, DType dtype, Sample&& sample) {
 template <typename Sample>
 Tensor like(Lower& l, Tensor self, Optional<DType> dtype, Optional<MemoryFormat> format, Sample&& sample) {
   if (self.is_poison()) return {};
-  bool preserve = !format || *format == MemoryFormat::Preserve;
-  Dims strides =
-      preserve ? lower::dense_strides_like(self.shape(), self.strides()) : lower::strides_for(self.shape(), *format);
-  return drawn(l, self.shape(), dtype.value_or(self.dtype()), std::move(strides), std::forward<Sample>(sample));
+  return drawn(l, self.shape(), dtype.value_or(self.dtype()), strides_of_copy(self, format),
+               std::forward<Sample>(sample));
 }
 
 bool expect_inexact(Lower& l, DType dtype) {
@@ -47,6 +46,9 @@ bool expect_float(Lower& l, Tensor t) {
   l.wrong("expected a floating-point tensor, got " + describe(t));
   return false;
 }
+
+// What is compared with uniform numbers: double precision where the tensor has it, not every device does.
+DType single_or_double(Tensor t) { return t.dtype() == DType::Float64 ? DType::Float64 : DType::Float32; }
 
 // ---- uniform numbers
 
@@ -84,7 +86,7 @@ Tensor uniform(Lower& l, Tensor self, double from, double to, Ignored) {
 // 1 with the probability p.
 Tensor bernoulli_tensor(Lower& l, Tensor self, Tensor p, Ignored) {
   if (self.is_poison() || p.is_poison()) return {};
-  DType compute = p.dtype() == DType::Float64 ? DType::Float64 : DType::Float32;
+  DType compute = single_or_double(p);
   return like(l, self, {}, {}, [&](Draw& d) {
     Formula u = d.uniform(compute);
     return u < u.with(l.read(p, compute, self.shape()));
@@ -94,7 +96,7 @@ Tensor bernoulli(Lower& l, Tensor self, Ignored) { return bernoulli_tensor(l, se
 Tensor bernoulli_number(Lower& l, Tensor self, double p, Ignored) {
   if (self.is_poison()) return {};
   if (!(p >= 0 && p <= 1)) return l.wrong("expected a probability between 0 and 1, got " + Scalar(p).text());
-  return like(l, self, {}, {}, [&](Draw& d) { return d.uniform(DType::Float64) < p; });
+  return like(l, self, {}, {}, [&](Draw& d) { return d.uniform(single_or_double(self)) < p; });
 }
 
 // ---- normal numbers
@@ -181,7 +183,7 @@ Tensor geometric(Lower& l, Tensor self, double p, Ignored) {
   if (self.is_poison()) return {};
   if (!(p > 0 && p < 1)) return l.wrong("expected a probability between 0 and 1, got " + Scalar(p).text());
   return like(l, self, {}, {},
-              [&](Draw& d) { return max(ceil(d.exponential(DType::Float64) / -std::log1p(-p)), 1.0); });
+              [&](Draw& d) { return max(ceil(d.exponential(single_or_double(self)) / -std::log1p(-p)), 1.0); });
 }
 
 // ---- whole numbers
@@ -272,7 +274,7 @@ Tensor multinomial(Lower& l, Tensor self, Dim num_samples, bool replacement, Ign
   Dim n = self.dim(-1);
   if (num_samples < Dim(1) || (!replacement && n < num_samples))
     return l.wrong("cannot draw " + num_samples.text() + " of " + n.text() + " categories");
-  DType compute = self.dtype() == DType::Float64 ? DType::Float64 : DType::Float32;
+  DType compute = single_or_double(self);
   Dims shape = self.shape();
   shape.back() = num_samples;
   auto draw = Draw::begin(l, replacement ? shape : self.shape());

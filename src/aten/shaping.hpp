@@ -9,6 +9,8 @@ namespace torchlift::aten {
 
 // ---- views by shape (shaping.cpp)
 Tensor view(Lower& l, Tensor self, Dims size);
+// Those of a dense copy: self's order of axes, unless a memory format asks for another.
+Dims strides_of_copy(const Tensor& self, Optional<torch::MemoryFormat> format);
 Tensor reshape(Lower& l, Tensor self, Dims shape);  // a view where the strides allow one, else a copy
 Tensor flatten(Lower& l, Tensor self, int64_t start_dim, int64_t end_dim);
 Tensor squeeze_dim(Lower& l, Tensor self, int64_t dim);

@@ -309,18 +309,21 @@ Tensor as_strided(Lower& l, Tensor self, Dims size, Dims stride, Optional<Dim> s
 
 // A view of self's storage from its own offset on. A storage that would have to grow holds nothing there.
 Tensor resize(Lower& l, Tensor self, Dims size, Optional<torch::MemoryFormat> memory_format) {
+  using torch::MemoryFormat;
   if (self.is_poison()) return {};
-  if (size == self.shape()) return self;
+  if (memory_format == MemoryFormat::Preserve) return l.wrong("resize_ with the memory format preserve_format");
+  if (size == self.shape() && !memory_format) return self;
   Dim end = product(size) + self.node()->storage_offset, limit = product(self.node()->root()->shape);
   if (limit < end)
     return l.unsupported("size", text_of(size), "the storage of " + limit.text() + " elements would grow");
-  using torch::MemoryFormat;
-  bool given = memory_format && *memory_format != MemoryFormat::Preserve;
-  Dims strides = lower::strides_for(size, given ? *memory_format : MemoryFormat::Contiguous);
+  Dims strides = lower::strides_for(size, memory_format.value_or(MemoryFormat::Contiguous));
   return as_strided(l, self, std::move(size), std::move(strides), {});
 }
 Tensor resize_as(Lower& l, Tensor self, Tensor the_template, Optional<torch::MemoryFormat> memory_format) {
-  return the_template.is_poison() ? Tensor() : resize(l, self, the_template.shape(), memory_format);
+  if (the_template.is_poison()) return {};
+  if (memory_format == torch::MemoryFormat::Preserve)
+    memory_format = lower::suggest_memory_format(the_template.shape(), the_template.strides());
+  return resize(l, self, the_template.shape(), memory_format);
 }
 
 // ---- a copy of self, written through a view

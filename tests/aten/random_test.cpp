@@ -2,19 +2,12 @@
 // greatest distance, on the real plugin. The seeds are fixed, so that a test passes always or never.
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <functional>
 #include <numeric>
 
+#include "aten/evaluate_nodes.hpp"
 #include "aten/generator.hpp"
-#include "aten/ops.hpp"
 #include "base/kinds.hpp"
-#include "lower/evaluate.hpp"
-#include "pjrt/real_plugin.hpp"
-#include "run/program_cache.hpp"
-#include "run/session.hpp"
-#include "stablehlo/print.hpp"
-#include "torch/parse.hpp"
 
 namespace torchlift::aten {
 namespace {
@@ -32,31 +25,12 @@ class RealPluginRandom : public RealPluginTest {
  protected:
   // The result %r of the nodes, converted to float64.
   std::vector<double> numbers(const std::string& nodes, uint64_t seed = 0) {
-    std::string text = "program \"random\" producer \"\" schema \"8.20\"\noutput user \"\" = %out\n\nblock 0 \"\"\n" +
-                       nodes +
-                       "  %out: tensor = aten::to.dtype(self=%r, dtype=torch.float64) \"out\" @0\n  return %out\n\n"
-                       "location 0 \"\" \"\"\n";
-    auto program = torch::parse_program(text, "random");
-    EXPECT_TRUE(program) << (program ? "" : to_text(program.error()));
     lower::Options options;
     options.seed = seed;
-    auto lowered = lower::lower(*program, table(), options);
-    EXPECT_TRUE(lowered) << (lowered ? "" : to_text(lowered.error()));
+    Evaluated evaluated = evaluate_nodes(nodes, options);
     auto said = [](const Diagnostic& d) { return d.kind == Kind::RandomNumbers; };
-    EXPECT_EQ(std::count_if(lowered->notes.begin(), lowered->notes.end(), said), 1);  // however many draws there are
-    bundle::Program signature;
-    const lower::EntryResult& result = lowered->results.at(0);
-    signature.results = {{.role = bundle::ResultRole::Output,
-                          .name = "",
-                          .aliases = {},
-                          .type = {result.dtype, concrete(result.shape)}}};
-    run::ProgramCache programs(real_client());
-    auto session =
-        run::Session::create(real_client(), *programs.get(stablehlo::to_text(lowered->module)).value(), signature, {});
-    auto results = session.value().run({}).value();
-    std::vector<double> out(results[0].bytes().size() / sizeof(double));
-    std::memcpy(out.data(), results[0].bytes().data(), results[0].bytes().size());
-    return out;
+    EXPECT_EQ(std::count_if(evaluated.notes.begin(), evaluated.notes.end(), said), 1);  // however many draws there are
+    return evaluated.numbers;
   }
   std::vector<double> drawn(const std::string& call, uint64_t seed = 0) {
     return numbers("  %r: tensor = aten::" + call + " \"r\" @0\n", seed);
@@ -181,6 +155,23 @@ TEST_F(RealPluginRandom, whole_numbers_have_their_shares) {
     ASSERT_EQ(without[i] + without[i + 1] + without[i + 2] + without[i + 3], 10) << i;
   }
   expect_shares(first, 0, {0, 0.1, 0.2, 0.3, 0.4}, "multinomial without replacement");
+}
+
+// Each pass of a loop, and each branch, would draw the numbers that the program drew once.
+TEST(Generator, draws_inside_branches_are_refused) {
+  const std::string text =
+      "program \"branch\" producer \"\" schema \"8.20\"\ninput user \"\" = %p\noutput user \"\" = %r\n\n"
+      "block 0 \"\"\n  input %p: bool[]\n"
+      "  %r: f32[2] = higher_order::cond(%p, ^1, ^2) \"r\" @0\n  return %r\n\n"
+      "block 1 \"true\"\n  %a: f32[2] = aten::rand(size=[2]) \"a\" @0\n  return %a\n\n"
+      "block 2 \"false\"\n  %b: f32[2] = aten::zeros(size=[2]) \"b\" @0\n  return %b\n\n"
+      "location 0 \"\" \"\"\n";
+  auto program = torch::parse_program(text, "branch");
+  ASSERT_TRUE(program) << to_text(program.error());
+  auto lowered = lower::lower(*program, table(), {});
+  ASSERT_FALSE(lowered);
+  EXPECT_EQ(lowered.errors().front().kind, Kind::CannotLower);
+  EXPECT_NE(to_text(lowered.errors().front()).find("random numbers"), std::string::npos);
 }
 
 TEST_F(RealPluginRandom, a_permutation_has_each_number_once) {
