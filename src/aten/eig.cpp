@@ -98,8 +98,9 @@ Value rotate_columns(Lower& l, Value v, Value k, const Givens& g) {
   return with_line(l, v, next, 2, conjugate(c) * right - conjugate(s) * left);
 }
 
-// The window of each matrix, after what is small below the diagonal is set to zero.
-Window next_window(Matrices& m, Formula high) {
+// The window of each matrix, after what is small below the diagonal is set to zero: beside its neighbours, and late,
+// when rounding in a part that is small itself keeps the steps from an end, beside the whole matrix.
+Window next_window(Matrices& m, Formula high, Formula late) {
   Lower& l = m.l;
   Formula size = abs(m.diagonal());
   Formula before = size.with(pad_axis(l, slice_axis(l, size, 1, 0, m.dims[1] - Dim(1)), 1, 1, 0));
@@ -107,7 +108,8 @@ Window next_window(Matrices& m, Formula high) {
   Formula around = size + before;
   Formula all = abs(m.h);
   Formula norm = m.over_places(all.with(l.hlo.reduce(all, {1, 2}, Reducer::MaximumNan)));
-  Formula limit = select(eq(around, 0), norm, around) * epsilon(below.dtype());
+  Formula whole = eq(around, 0) | late.with(l.hlo.broadcast_in_dim(late, l.type(around).dims, {}));
+  Formula limit = select(whole, norm, around) * epsilon(below.dtype());
   Formula small = below <= limit;  // holds at place 0
   Formula entry = eq(m.row, m.column + m.column.like(1));
   Formula small_rows = small.with(l.hlo.broadcast_in_dim(small, m.dims, {0, 1}));
@@ -134,19 +136,21 @@ Formula wilkinson_shift(const Matrices& m, const Window& w, Formula count) {
 }
 
 struct Schur {
-  Value t, z;  // A = Z T Z^H, T upper triangular
+  Value t, z;    // A = factor * Z T Z^H, T upper triangular; NaN where the steps did not come to an end
+  Value factor;  // [batch]
 };
 
 Schur schur(Lower& l, Value a) {
-  HessenbergFactors f = hessenberg(l, a);
+  ScaledMatrices scaled = scaled_into_range(l, a);
+  HessenbergFactors f = hessenberg(l, scaled.matrices);
   if (!f.h.has_value()) return {};
   const Dims s = l.type(a).dims;
   Dim n = s[1];
-  if (n < Dim(2) || s[0] == Dim(0)) return {f.h, f.z};
+  if (n < Dim(2) || s[0] == Dim(0)) return {f.h, f.z, scaled.factor};
   auto one_step = [&](std::span<const Value> v) -> Values {
     Formula count(l, v[0]);
     Matrices m(l, v[2]);
-    Window w = next_window(m, {l, v[1]});
+    Window w = next_window(m, {l, v[1]}, count >= Formula(l, number(l, n * Dim(kStepsPerValue / 3))));
     Formula inside = (m.row >= m.over(w.low)) & (m.row <= m.over(w.high)) & eq(m.row, m.column);
     Formula shift = select(inside, m.over(wilkinson_shift(m, w, count)), 0);
     Formula shifted = m.h - shift;
@@ -186,10 +190,13 @@ Schur schur(Lower& l, Value a) {
   };
   Value high = l.full({s[0]}, DType::Int64, Scalar(n - Dim(1)));
   Values out = l.hlo.while_({number(l, 0), high, f.h, f.z}, open, one_step);
-  return {out[2], out[3]};
+  Formula left(l, out[1]), t(l, out[2]);
+  Formula lost = left.with(l.hlo.broadcast_in_dim(left > left.like(0), s, {0}));
+  return {select(lost, std::numeric_limits<double>::quiet_NaN(), t), out[3], scaled.factor};
 }
 
-// Eigenvectors of an upper triangle, in columns: from the diagonal upwards.
+// Eigenvectors of an upper triangle, in columns: from the diagonal upwards, and made shorter on the way, so that those
+// of eigenvalues that nearly coincide stay in range.
 Value triangle_vectors(Lower& l, Value t) {
   const Dims s = l.type(t).dims;
   Dim n = s[1];
@@ -212,7 +219,10 @@ Value triangle_vectors(Lower& l, Value t) {
     Formula divisor = select(abs(difference) < least_row, as_complex(least_row), difference);
     Formula usable = select(eq(divisor, divisor.like(0)), 1, divisor);
     Formula row = select(at < place, known / usable, select(eq(at, place), 1, known.like(0)));
-    return {l.hlo.subtract(i, number(l, 1)), with_line(l, v[1], i, 1, l.hlo.reshape(row, {s[0], Dim(1), n}))};
+    Formula length = abs(row);
+    Formula shorter = as_complex(select(length > 1, length.like(1) / length, 1));
+    Formula next(l, with_line(l, v[1], i, 1, l.hlo.reshape(row, {s[0], Dim(1), n})));
+    return {l.hlo.subtract(i, number(l, 1)), next * next.with(l.hlo.broadcast_in_dim(shorter, s, {0, 2}))};
   };
   return l.hlo.while_({number(l, n - Dim(1)), x}, more, step)[1];
 }
@@ -254,7 +264,7 @@ Value pair_order(Formula values) {
 
 // Values [batch, n] and vectors in that order; complex matrices' as they are.
 SortedColumns in_order(Lower& l, Tensor self, const Schur& f, Values columns) {
-  Formula values(l, diagonal_of(l, f.t));
+  Formula values(l, scaled_back(l, diagonal_of(l, f.t), f.factor));
   const Dims s = l.type(values).dims;
   columns.insert(columns.begin(), l.hlo.reshape(values, {s[0], Dim(1), s[1]}));
   if (is_complex(self.dtype())) return {{}, columns};

@@ -109,8 +109,9 @@ Eigen hermitian_eigen(Lower& l, Value a) {
   DType dtype = l.type(a).dtype, real_dtype = real_of(dtype);
   Dim n = s[1];
   if (n == Dim(0) || s[0] == Dim(0)) return {l.full({s[0], n}, real_dtype, 0), a};
+  ScaledMatrices scaled = scaled_into_range(l, a);
   // The added row and column are zero, and stay so: their eigenvalue is taken out at the end by its place.
-  Value whole = even(l, even(l, a, 1), 2);
+  Value whole = even(l, even(l, scaled.matrices, 1), 2);
   Dim width = l.type(whole).dims[1], h = floordiv(width, 2);
   Value vectors = identity_matrix(l, dtype, {s[0], width, width});
   auto step = [&](std::span<const Value> v) -> Values {
@@ -145,7 +146,8 @@ Eigen hermitian_eigen(Lower& l, Value a) {
   }
   SortedColumns sorted = sort_columns(l, values, {found});
   if (sorted.columns.empty()) return {};
-  return {slice_axis(l, sorted.keys, 1, 0, n), slice_axis(l, sorted.columns[0], 2, 0, n)};
+  return {scaled_back(l, slice_axis(l, sorted.keys, 1, 0, n), scaled.factor),
+          slice_axis(l, sorted.columns[0], 2, 0, n)};
 }
 
 Singular singular_values(Lower& l, Value a) {
@@ -161,7 +163,8 @@ Singular singular_values(Lower& l, Value a) {
     Dim k = min(m, n);
     return {l.full({s[0], m, k}, dtype, 0), l.full({s[0], k}, real_dtype, 0), l.full({s[0], n, k}, dtype, 0)};
   }
-  Value whole = even(l, a, 2);
+  ScaledMatrices scaled = scaled_into_range(l, a);
+  Value whole = even(l, scaled.matrices, 2);
   Dim width = l.type(whole).dims[2];
   // The added column has no counterpart in v: v is [n, width], and turns with the columns of a.
   Value vectors = identity_matrix(l, dtype, {s[0], n, width});
@@ -200,7 +203,7 @@ Singular singular_values(Lower& l, Value a) {
   Formula values = -Formula(l, slice_axis(l, sorted.keys, 1, 0, n));
   Formula u{l, slice_axis(l, sorted.columns[0], 2, 0, n)};
   Formula divisor = as_dtype(select(eq(values, 0), 1, values), dtype);
-  return {u / u.with(l.hlo.broadcast_in_dim(divisor, l.type(u).dims, {0, 2})), values,
+  return {u / u.with(l.hlo.broadcast_in_dim(divisor, l.type(u).dims, {0, 2})), scaled_back(l, values, scaled.factor),
           slice_axis(l, sorted.columns[1], 2, 0, n)};
 }
 

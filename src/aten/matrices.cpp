@@ -1,9 +1,11 @@
 #include "aten/matrices.hpp"
 
+#include <cmath>
 #include <limits>
 #include <utility>
 
 #include "aten/axes.hpp"
+#include "aten/formula.hpp"
 
 namespace torchlift::aten {
 
@@ -108,6 +110,38 @@ SortedColumns sort_columns(Lower& l, Value keys, const Values& columns) {
     out.columns.push_back(l.hlo.gather(v, index, std::move(g)));
   }
   return out;
+}
+
+namespace {
+
+// A complex number's parts each; a division by a complex number would leave the range that this is for.
+template <typename Fn>
+Formula by_parts(Formula x, Fn&& fn) {
+  return is_complex(x.dtype()) ? complex(fn(real(x)), fn(imag(x))) : fn(x);
+}
+
+Formula over_batch(Formula x, const Dims& dims) { return x.with(x.hlo().broadcast_in_dim(x, dims, {0})); }
+
+}  // namespace
+
+ScaledMatrices scaled_into_range(Lower& l, Value v) {
+  Formula x(l, v);
+  const Dims s = l.type(v).dims;
+  DType real_dtype = real_of(x.dtype());
+  bool wide = real_dtype == DType::Float64;
+  double smallest = wide ? std::numeric_limits<double>::min() : std::numeric_limits<float>::min();
+  double low = std::sqrt(smallest) / epsilon(real_dtype);  // xGESVD's and xGEEV's bound
+  Formula size = is_complex(x.dtype()) ? max(abs(real(x)), abs(imag(x))) : abs(x);
+  Formula greatest = size.with(l.hlo.reduce(size, {1, 2}, Reducer::MaximumNan));
+  Formula outside = (greatest < low) | (greatest > 1 / low);
+  Formula factor = select(outside & is_finite(greatest) & (greatest > 0), greatest, 1);
+  return {by_parts(x, [&](Formula part) { return part / over_batch(factor, s); }), factor};
+}
+
+Value scaled_back(Lower& l, Value v, Value factor) {
+  if (!v.has_value()) return {};
+  const Dims s = l.type(v).dims;
+  return by_parts({l, v}, [&](Formula part) { return part * over_batch({l, factor}, s); });
 }
 
 Value batch_product(Lower& l, Value a, Value b) {

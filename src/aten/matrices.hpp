@@ -34,6 +34,15 @@ struct SortedColumns {
   Values columns;
 };
 SortedColumns sort_columns(Lower& l, Value keys, const Values& columns);
+// Matrices [batch, m, n] whose squares would leave the range of their dtype divided by their greatest element, as
+// LAPACK does; the others as they are. factor: [batch], real.
+struct ScaledMatrices {
+  Value matrices;
+  Value factor;
+};
+ScaledMatrices scaled_into_range(Lower& l, Value v);
+// [batch, ...] times the real factor of its batch.
+Value scaled_back(Lower& l, Value v, Value factor);
 // Products of the last two axes of [batch, m, k] and [batch, k, n], at full precision whatever the import asks for.
 Value batch_product(Lower& l, Value a, Value b);
 
