@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <memory>
 #include <string>
 
 #include "pjrt/client.hpp"
@@ -33,12 +34,18 @@ inline std::string why_no_real_plugin() {
 #endif
 }
 
-// One client for the process, never destroyed: a plugin's threads may outlive static objects.
+inline std::unique_ptr<pjrt::Client>& real_client_of_suite() {
+  static std::unique_ptr<pjrt::Client> client;
+  return client;
+}
+
+// One client for a test suite.
 inline const pjrt::Client& real_client() {
-  static const pjrt::Client* client = [] {
+  auto& client = real_client_of_suite();
+  if (!client) {
     pjrt::Plugin plugin = pjrt::Plugin::load(pjrt::find_plugin("cpu").value()).value();
-    return new pjrt::Client(pjrt::Client::create(plugin).value());
-  }();
+    client = std::make_unique<pjrt::Client>(pjrt::Client::create(plugin).value());
+  }
   return *client;
 }
 
@@ -48,6 +55,8 @@ class RealPluginTest : public testing::Test {
   void SetUp() override {
     if (std::string why = why_no_real_plugin(); !why.empty()) GTEST_SKIP() << why;
   }
+  // Before the process ends: a client's threads may not outlive the static objects of its plugin.
+  static void TearDownTestSuite() { real_client_of_suite().reset(); }
 };
 
 }  // namespace torchlift
