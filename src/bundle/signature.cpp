@@ -1,10 +1,10 @@
 #include "bundle/signature.hpp"
 
-#include <charconv>
 #include <optional>
 
 #include "base/kinds.hpp"
 #include "base/text.hpp"
+#include "stablehlo/function_text.hpp"
 
 namespace torchlift::bundle {
 namespace {
@@ -34,19 +34,16 @@ class Scanner {
   // tensor<8x3xcomplex<f32>>
   std::optional<TensorType> type() {
     if (!take("tensor<")) return std::nullopt;
-    TensorType out;
-    while (auto size = dimension()) out.shape.push_back(*size);
     size_t depth = 1;
     size_t end = 0;
     for (; end < text_.size(); ++end) {
       if (text_[end] == '<') ++depth;
       if (text_[end] == '>' && --depth == 0) break;
     }
-    auto dtype = dtype_from_stablehlo_name(text_.substr(0, end));
-    if (!dtype || end == text_.size()) return std::nullopt;
-    out.dtype = *dtype;
+    auto type = stablehlo::parse_type("tensor<" + std::string(text_.substr(0, end)) + ">");
+    if (!type || end == text_.size()) return std::nullopt;
     text_.remove_prefix(end + 1);
-    return out;
+    return TensorType{type->dtype, concrete(type->dims)};
   }
 
   // What may follow a type: {attributes} and loc(...).
@@ -60,16 +57,6 @@ class Scanner {
   void skip_space() {
     while (!text_.empty() && (text_[0] == ' ' || text_[0] == '\n' || text_[0] == '\t' || text_[0] == '\r'))
       text_.remove_prefix(1);
-  }
-
-  // "8x", or nothing where the element type begins.
-  std::optional<int64_t> dimension() {
-    int64_t size = 0;
-    auto [end, error] = std::from_chars(text_.data(), text_.data() + text_.size(), size);
-    auto length = static_cast<size_t>(end - text_.data());
-    if (error != std::errc() || size < 0 || !text_.substr(length).starts_with("x")) return std::nullopt;
-    text_.remove_prefix(length + 1);
-    return size;
   }
 
   // Past the bracket that closes the one just taken; strings may hold brackets.

@@ -8,6 +8,10 @@
 
 #include "base/result.hpp"
 
+namespace torchlift::lower {
+struct Operators;
+}
+
 namespace torchlift::cli {
 
 // Documented in docs/errors.md and in --help.
@@ -38,7 +42,9 @@ struct LiftOptions {
   bool allow_train_dropout = false;
   uint64_t seed = 0;  // of random numbers
   bool strict = false;
-  std::string model;  // its name, where the archive holds several
+  std::string model;                            // its name, where the archive holds several
+  std::vector<std::string> custom{};            // "ns::op=FILE.mlir", "ns::op=custom_call:TARGET": docs/custom.md
+  const lower::Operators* operators = nullptr;  // with rows of the caller's own; none: aten::table()
 };
 
 struct ImportOptions {

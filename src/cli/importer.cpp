@@ -6,6 +6,8 @@
 #include "aten/ops.hpp"
 #include "base/kinds.hpp"
 #include "base/text.hpp"
+#include "cli/custom.hpp"
+#include "lower/own_ops.hpp"
 #include "stablehlo/print.hpp"
 
 namespace torchlift::cli {
@@ -103,6 +105,8 @@ std::vector<Diagnostic> ModelFile::placed(std::vector<Diagnostic> problems) cons
 
 Result<Lifted> ModelFile::lift(const std::vector<lower::Binding>& sizes, const LiftOptions& options,
                                bool locations) const {
+  auto custom = read_custom(options.custom);
+  if (!custom) return std::move(custom.errors());
   auto bound = lower::bind_sizes(program(), sizes);
   if (!bound) return placed(std::move(bound.errors()));
   lower::Options how;
@@ -110,6 +114,8 @@ Result<Lifted> ModelFile::lift(const std::vector<lower::Binding>& sizes, const L
   how.precision = precision_of(options.precision);
   how.allow_train_dropout = options.allow_train_dropout;
   how.seed = options.seed;
+  how.custom = std::move(*custom);
+  if (options.operators) how.own_schemas = options.operators->schemas;
   how.inline_below = options.inline_below;
   how.read_weight = [this](torch::WeightId id) {
     lower::EntryArgument argument;
@@ -117,12 +123,12 @@ Result<Lifted> ModelFile::lift(const std::vector<lower::Binding>& sizes, const L
     argument.weight = id;
     return bundle::dense_bytes(weight_source(argument));
   };
-  auto lowered = lower::lower(program(), aten::table(), how);
+  auto lowered = lower::lower(program(), table_of(options), how);
   if (!lowered) return placed(std::move(lowered.errors()));
 
   Lifted out;
   out.program = describe(*lowered, *bound);
-  out.text = stablehlo::to_text(lowered->module, {.locations = locations});
+  out.text = stablehlo::to_text(lowered->module, {.locations = locations, .definitions = lowered->definitions});
   for (auto& argument : lowered->arguments)
     if (argument.weight) out.weights.push_back(weight_source(argument));
   for (auto& result : lowered->results) out.result_types.push_back({result.dtype, result.shape});
@@ -130,6 +136,10 @@ Result<Lifted> ModelFile::lift(const std::vector<lower::Binding>& sizes, const L
   out.agreement = std::move(lowered->agreement);
   out.pins = std::move(lowered->pins);
   return out;
+}
+
+const lower::OpTable& table_of(const LiftOptions& options) {
+  return options.operators ? options.operators->table : aten::table();
 }
 
 Result<std::vector<Sizes>> parse_dims(const std::vector<std::string>& dims) {

@@ -56,6 +56,8 @@ struct Sizes {
 };
 Result<std::vector<Sizes>> parse_dims(const std::vector<std::string>& dims);
 
+const lower::OpTable& table_of(const LiftOptions& options);
+
 bundle::Constant constant_of(const lower::IValue& value);
 std::optional<bundle::TreeNode> tree_of(const std::optional<torch::TreeSpec>& spec);
 

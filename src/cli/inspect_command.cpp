@@ -1,10 +1,11 @@
 // torchlift inspect: what a model file or a bundle holds, and whether it can be imported.
-#include "aten/ops.hpp"
 #include "base/json.hpp"
 #include "base/text.hpp"
 #include "bundle/read.hpp"
+#include "cli/custom.hpp"
 #include "cli/execute.hpp"
 #include "cli/importer.hpp"
+#include "lower/own_ops.hpp"
 
 namespace torchlift::cli {
 namespace {
@@ -70,10 +71,14 @@ void add_dims(Page& page, const torch::Program& program) {
   page.json.end_array();
 }
 
-void add_operators(Page& page, const torch::Program& program) {
+void add_operators(Page& page, const torch::Program& program, const LiftOptions& options,
+                   std::vector<lower::CustomOp> custom) {
+  lower::Options how;
+  how.custom = std::move(custom);
+  if (options.operators) how.own_schemas = options.operators->schemas;
   page.text += "operators\n";
   page.json.key("operators").begin_array();
-  for (auto& use : lower::operators_of(program, aten::table())) {
+  for (auto& use : lower::operators_of(program, table_of(options), how)) {
     page.text += "  " + std::to_string(use.count) + "\t" + use.target + (use.supported ? "\n" : "  not supported\n");
     page.json.begin_object().key("target").string(use.target).key("count").integer(static_cast<int64_t>(use.count));
     page.json.key("supported").boolean(use.supported).end_object();
@@ -145,6 +150,7 @@ Result<Output> inspect_bundle(const std::string& directory) {
 Result<Output> run_inspect(const InspectOptions& options) {
   if (is_directory(options.model)) return inspect_bundle(options.model);
   TRY(auto requested, parse_dims(options.lift.dims));
+  TRY(auto custom, read_custom(options.lift.custom));
   TRY(auto file, ModelFile::open(options.model, options.lift.model));
   Page page;
   Output out;
@@ -155,7 +161,7 @@ Result<Output> run_inspect(const InspectOptions& options) {
   page.json.end_array();
   page.text = options.model + "  " + file.program().producer + ", schema " + file.program().schema_version + "\n";
   add_dims(page, file.program());
-  add_operators(page, file.program());
+  add_operators(page, file.program(), options.lift, std::move(custom));
   auto lifted = file.lift(requested.front().bindings, options.lift);
   page.json.key("can_be_imported").boolean(lifted.ok());
   if (lifted) {

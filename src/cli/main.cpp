@@ -55,6 +55,13 @@ void add_lift(CLI::App* command, LiftOptions& lift) {
                     "take dropout that was exported in training mode as the identity");
   command->add_option("--seed", lift.seed, "of random numbers that the model draws (docs/random.md)")
       ->capture_default_str();
+  command
+      ->add_option("--custom", lift.custom,
+                   "what an operator of your own means: ns::op=FILE.mlir, a function in StableHLO text; "
+                   "ns::op=custom_call[:TARGET] (docs/custom.md)")
+      ->type_name("NS::OP=MEANING")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   command->add_flag("--strict", lift.strict, "a wrong checksum of weights is an error");
 }
 
@@ -115,7 +122,7 @@ void add_others(CLI::App& app, Options& options) {
   add_lift(inspect, options.inspect.lift);
   inspect->footer("Example:\n  torchlift inspect model.pt2 --dim x.0=8");
 
-  auto* ops = app.add_subcommand("ops", "list the operators that are supported, or the overloads of one");
+  auto* ops = app.add_subcommand("ops", "list the operators that are supported, or say what is known of one");
   ops->add_option("NAME", options.ops.name, "add, add.Tensor, aten::add.Tensor");
   ops->footer("Example:\n  torchlift ops max_pool2d");
 

@@ -3,11 +3,14 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "base/result.hpp"
+#include "lower/custom.hpp"
 #include "lower/op.hpp"
 #include "stablehlo/module.hpp"
 #include "torch/program.hpp"
@@ -36,9 +39,11 @@ struct Options {
   torch::Bindings sizes;
   Precision precision = Precision::Highest;
   bool allow_train_dropout = false;
-  uint64_t seed = 0;                     // of random numbers: aten/generator.hpp
-  int64_t inline_below = 0;              // weights of fewer bytes become constants
-  std::optional<size_t> fail_operation;  // for tests: this StableHLO operation, counted as they are made, fails
+  uint64_t seed = 0;                             // of random numbers: aten/generator.hpp
+  std::vector<CustomOp> custom{};                // come before the table
+  std::span<const torch::Schema> own_schemas{};  // of rows of the table that are none of PyTorch's: own_ops.hpp
+  int64_t inline_below = 0;                      // weights of fewer bytes become constants
+  std::optional<size_t> fail_operation;          // for tests: this StableHLO operation, counted as they are made, fails
   // Dense row-major bytes of a weight, for constants.
   std::function<Result<std::vector<std::byte>>(torch::WeightId)> read_weight;
 };
@@ -85,6 +90,7 @@ struct Agreement {
 
 struct Lowered {
   stablehlo::Module module;
+  std::map<std::string, std::string> definitions;  // of functions that it only declares, for PrintOptions
   std::vector<EntryArgument> arguments;
   std::vector<EntryResult> results;
   std::vector<Leaf> inputs;
@@ -109,6 +115,6 @@ struct OperatorUse {
   size_t count = 0;
   bool supported = false;
 };
-std::vector<OperatorUse> operators_of(const torch::Program& program, const OpTable& table);
+std::vector<OperatorUse> operators_of(const torch::Program& program, const OpTable& table, const Options& options = {});
 
 }  // namespace torchlift::lower

@@ -15,6 +15,13 @@ namespace {
 
 constexpr int64_t kMaxGraphDepth = 64;
 
+// The caller's own schemas, then PyTorch's.
+const torch::Schema* find_schema(const Options& options, std::string_view full_name) {
+  for (const torch::Schema& own : options.own_schemas)
+    if (own.full_name() == full_name) return &own;
+  return torch::find_schema(full_name);
+}
+
 // Calls fn on every tensor in a value.
 template <typename Fn>
 void for_each_tensor(const IValue& v, Fn&& fn) {
@@ -40,6 +47,7 @@ Evaluator::Evaluator(const torch::Program& program, const OpTable& table, const 
       merged_(merged),
       not_inlined_(not_inlined),
       l_(out_.module, options.precision),
+      custom_calls_(out_.module, options.custom),
       environment_(program.values.size()),
       weights_(program.weights.size()) {
   l_.allow_train_dropout = options.allow_train_dropout;
@@ -69,6 +77,7 @@ std::optional<Lowered> Evaluator::run() {
     out_.pins.push_back({inst.name, pin.expr, program_.location(inst.location).frames});
   }
   out_.operations = l_.hlo.operations();
+  out_.definitions = custom_calls_.definitions();
   return std::move(out_);
 }
 
@@ -133,6 +142,7 @@ void Evaluator::visit(torch::InstId id) {
 }
 
 std::vector<IValue> Evaluator::call(const torch::Inst& inst, std::vector<NamedValue> operands) {
+  if (const CustomOp* op = custom_calls_.find(inst.target)) return call_custom(inst, *op, operands);
   if (const Row* row = table_.exact(inst.target); row && row->positional) {
     std::vector<IValue> values;
     for (NamedValue& o : operands) values.push_back(std::move(o.value));
@@ -143,7 +153,7 @@ std::vector<IValue> Evaluator::call(const torch::Inst& inst, std::vector<NamedVa
     }
     return row->call(l_, values);
   }
-  const torch::Schema* schema = torch::find_schema(inst.target);
+  const torch::Schema* schema = find_schema(options_, inst.target);
   if (!schema) {
     Kind kind = inst.target.starts_with("higher_order::") ? Kind::UnsupportedOperator : Kind::UnknownOperator;
     l_.refuse(kind, {{"operator", inst.target}});
@@ -395,7 +405,32 @@ void Evaluator::report(Diagnostic d) { sink_.add(placed(std::move(d))); }
 
 // ---- public
 
+namespace {
+
+bool is_known(const OpTable& table, const Options& options, const std::string& target) {
+  const Row* row = table.exact(target);
+  return (row && row->positional) || find_schema(options, target);
+}
+
+// Those of the caller's own operators that no call of the program names: misspelt, most likely.
+std::vector<Diagnostic> unused(const torch::Program& program, const OpTable& table, const Options& options) {
+  std::set<std::string> unknown;
+  for (const torch::Inst& inst : program.insts)
+    if (!is_known(table, options, inst.target)) unknown.insert(inst.target);
+  std::string others = join(unknown, ", ", [](const std::string& name) { return printable(name); });
+  std::vector<Diagnostic> out;
+  for (const CustomOp& op : options.custom)
+    if (std::none_of(program.insts.begin(), program.insts.end(),
+                     [&](const torch::Inst& inst) { return op.means(inst.target); }))
+      out.push_back(
+          diagnose(Kind::CustomUnused, {{"operator", op.name}, {"others", others.empty() ? "none" : others}}));
+  return out;
+}
+
+}  // namespace
+
 Result<Lowered> lower(const torch::Program& program, const OpTable& table, const Options& options) {
+  if (auto problems = unused(program, table, options); !problems.empty()) return problems;
   Evaluator::Merged merged;
   std::set<torch::WeightId> not_inlined;
   // A walk may find that weights over one record are written: then they are one argument, and the walk begins anew.
@@ -419,7 +454,7 @@ Result<Lowered> lower(const torch::Program& program, const OpTable& table, const
   }
 }
 
-std::vector<OperatorUse> operators_of(const torch::Program& program, const OpTable& table) {
+std::vector<OperatorUse> operators_of(const torch::Program& program, const OpTable& table, const Options& options) {
   std::vector<OperatorUse> out;
   for (const torch::Inst& inst : program.insts) {
     auto it = std::find_if(out.begin(), out.end(), [&](const OperatorUse& u) { return u.target == inst.target; });
@@ -430,13 +465,15 @@ std::vector<OperatorUse> operators_of(const torch::Program& program, const OpTab
     const Row* row = table.exact(inst.target);
     if (!row || !row->positional) {
       row = nullptr;
-      if (const torch::Schema* schema = torch::find_schema(inst.target)) {
+      if (const torch::Schema* schema = find_schema(options, inst.target)) {
         row = table.find(*schema);
         if (!row)
           if (const torch::Schema* functional = torch::functional_partner(*schema)) row = table.find(*functional);
       }
     }
-    out.push_back({inst.target, 1, row != nullptr});
+    bool is_custom = std::any_of(options.custom.begin(), options.custom.end(),
+                                 [&](const CustomOp& op) { return op.means(inst.target); });
+    out.push_back({inst.target, 1, row != nullptr || is_custom});
   }
   std::sort(out.begin(), out.end(), [](const auto& a, const auto& b) { return a.target < b.target; });
   return out;

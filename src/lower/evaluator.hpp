@@ -53,6 +53,8 @@ class Evaluator {
   std::vector<IValue> call(const torch::Inst& inst, std::vector<NamedValue> operands);
   std::vector<IValue> call_schema(const torch::Inst& inst, const torch::Schema& schema,
                                   std::vector<NamedValue> operands);
+  // custom.cpp
+  std::vector<IValue> call_custom(const torch::Inst& inst, const CustomOp& op, const std::vector<NamedValue>& operands);
   // Whether an in-place view (t_, unsqueeze_) gives a tensor that the caller holds another shape: eager shows it, we
   // cannot.
   bool changes_entry_shape(const std::vector<IValue>& arguments, const std::vector<IValue>& results) const;
@@ -77,6 +79,7 @@ class Evaluator {
   const std::set<torch::WeightId>& not_inlined_;
   Lowered out_;
   Lower l_;
+  CustomCalls custom_calls_;
   DiagnosticSink sink_;
   std::vector<IValue> environment_;  // by ValueId
   // New tensors of another type than the file declares, reported when they are used: some kernels of PyTorch give other

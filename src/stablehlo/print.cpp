@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/text.hpp"
+#include "stablehlo/function_text.hpp"
 #include "stablehlo/print_attributes.hpp"
 
 namespace torchlift::stablehlo {
@@ -80,6 +81,7 @@ class Printer {
 
   // ---- functions and regions
   void function(const Function& function, bool is_entry) {
+    if (!is_entry && is_declaration(module_, function)) return declaration(function);
     next_argument_ = 0;
     next_result_ = 0;
     const Region& body = module_.at(function.body);
@@ -101,6 +103,19 @@ class Printer {
     insts(body);
     terminator("return", body.results);
     out_ += "  }\n";
+  }
+
+  void declaration(const Function& function) {
+    if (auto text = options_.definitions.find(function.name); text != options_.definitions.end()) {
+      out_ += text->second;
+      return;
+    }
+    const Region& body = module_.at(function.body);
+    out_ += "  func.func private " + symbol(function.name) + "(";
+    types(body.arguments);
+    out_ += ") -> (";
+    types(body.results);
+    out_ += ")\n";
   }
 
   void argument(Value v, const Argument& argument) {

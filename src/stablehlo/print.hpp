@@ -2,6 +2,7 @@
 // machine.
 #pragma once
 
+#include <map>
 #include <string>
 
 #include "stablehlo/module.hpp"
@@ -11,6 +12,8 @@ namespace torchlift::stablehlo {
 struct PrintOptions {
   bool locations = false;    // loc(...) of operations and of arguments
   size_t hex_elements = 32;  // constants with more elements are printed as raw bytes in hex
+  // By name, the texts of functions that the module only declares (function_text.hpp).
+  std::map<std::string, std::string> definitions{};
 };
 
 std::string to_text(const Module& module, const PrintOptions& options = {});
