@@ -98,6 +98,7 @@ corpora:
 docs: build
 	build/release/bin/pages errors >docs/errors.md
 	build/release/bin/pages ops tests/ops >docs/ops.md
+	build/release/bin/pages facts tests/ops >data/op_facts.tsv
 
 clean:
 	rm -rf build

@@ -55,6 +55,27 @@ TEST_F(Cli, exit_codes_are_as_documented) {
   EXPECT_EQ(call("ops"), 0);
 }
 
+TEST_F(Cli, what_is_known_of_an_operator_is_said) {
+  auto known = run_ops({.name = "gelu"});
+  ASSERT_TRUE(known);
+  EXPECT_NE(known->text.find("supported      aten::gelu\n"), std::string::npos) << known->text;
+  EXPECT_NE(known->text.find("tested         "), std::string::npos) << known->text;
+  EXPECT_NE(known->text.find("refused        unsupported-mode: gelu(f32[3], approximate=\"cubic\")\n"),
+            std::string::npos)
+      << known->text;
+  EXPECT_NE(known->json.find(R"("dtypes": [)"), std::string::npos) << known->json;
+  auto tested = [](const std::string& text) { return text.substr(text.find("tested  ")); };
+  EXPECT_EQ(tested(run_ops({.name = "gelu_"})->text), tested(known->text)) << "the in-place form is the same operator";
+  auto unsupported = run_ops({.name = "aten::coalesce"});
+  ASSERT_TRUE(unsupported);
+  EXPECT_NE(unsupported->text.find("not supported  aten::coalesce\nwhy            sparse tensors"), std::string::npos)
+      << unsupported->text;
+  auto other = run_ops({.name = "torchvision::nms"});
+  ASSERT_TRUE(other);
+  EXPECT_NE(other->text.find("tested         recorded models"), std::string::npos)
+      << "no line, and why: " << other->text;
+}
+
 TEST_F(Cli, every_command_has_help_with_an_example) {
   for (const char* command : {"import", "run", "verify", "inspect", "ops", "devices", "run-cases"}) {
     std::string text;

@@ -458,6 +458,9 @@ TEST_F(RunErrors, unknown_names_are_answered) {
   auto ops = cli::run_ops({.name = "no_such_operator"});
   ASSERT_FALSE(ops);
   EXPECT_EQ(ops.error().kind, Kind::OperatorUnknown);
+  auto misspelt = cli::run_ops({.name = "softmaks"});
+  ASSERT_FALSE(misspelt);
+  EXPECT_NE(to_text(misspelt.error()).find("nearest are `softmax`"), std::string::npos) << to_text(misspelt.error());
   auto devices = cli::run_devices({.plugin = "abacus"});
   ASSERT_FALSE(devices);
   EXPECT_EQ(devices.error().kind, Kind::PluginUnknown);

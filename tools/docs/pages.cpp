@@ -2,21 +2,17 @@
 //
 //   pages errors            docs/errors.md, from base/diagnostics.def
 //   pages ops TESTS_OPS     docs/ops.md, from the operator table and the lines in tests/ops; fails if a row has no line
+//   pages facts TESTS_OPS   data/op_facts.tsv, of the same: `torchlift ops NAME` has it linked in
 //
 // `make docs` writes them; a test compares.
 #include <algorithm>
-#include <filesystem>
-#include <fstream>
 #include <iostream>
-#include <map>
-#include <set>
 #include <string>
 #include <vector>
 
-#include "aten/ops.hpp"
 #include "base/diagnostic.hpp"
 #include "base/text.hpp"
-#include "torch/schema.hpp"
+#include "operators.hpp"
 
 namespace torchlift {
 namespace {
@@ -48,113 +44,86 @@ void errors_page() {
   }
 }
 
-// The lines of tests/ops by operator ("max.dim"): those recorded from PyTorch, and the refusals (`error KIND: CALL`).
-struct Lines {
-  int recorded = 0;
-  int refused = 0;
-};
+// ".Tensor" and "" as overloads of a name: "`Tensor`, default".
+std::string overloads(const std::vector<std::string>& list) {
+  return join(list, ", ", [](const std::string& overload) {
+    if (overload.empty()) return std::string("default");
+    return "`" + (overload.starts_with('.') ? overload.substr(1) : overload) + "`";
+  });
+}
 
-std::map<std::string, Lines> lines_by_operator(const std::string& folder) {
-  std::map<std::string, Lines> out;
-  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
-    if (entry.path().extension() != ".ops") continue;
-    std::ifstream file(entry.path());
-    std::string line;
-    while (std::getline(file, line)) {
-      if (line.empty() || line[0] == '#') continue;
-      bool refused = line.starts_with("error ");
-      if (refused) line = line.substr(line.find(": ") + 2);
-      Lines& lines = out[line.substr(0, line.find('('))];
-      ++(refused ? lines.refused : lines.recorded);
-    }
-  }
+std::string supported_cell(const Operator& op) {
+  bool only_default = op.served.size() == 1 && op.served.front().empty();
+  std::string out = only_default ? "" : overloads(op.served);
+  auto add = [&](const std::string& text) { out += (out.empty() ? "" : "; ") + text; };
+  if (!op.not_served.empty()) add("not " + overloads(op.not_served));
   return out;
 }
 
-// Why a row has no line: by its name or by what its name begins with.
-constexpr std::pair<std::string_view, std::string_view> kNoLine[] = {
-    {"_operator::", "numbers"},
-    {"math::", "numbers"},
-    {"torch::sym_", "numbers"},
-    {"sym_", "numbers"},
-    {"is_same_size", "numbers"},
-    {"_assert_", "no result"},
-    {"higher_order::", "regions: fixtures and cases"},
-    {"torchvision::", "recorded models"},
-    {"transformers::", "recorded models"},
-    {"_scaled_dot_product_efficient_attention", "CUDA only"},
-    {"_pin_memory", "CUDA only"},
-    {"pin_memory", "CUDA only"},
-    {"mkldnn_", "oneDNN's own layout"},
-    {"convolution_overrideable", "no kernel for CPU"},
-    {"_efficientzerotensor", "no storage"},
-    {"lift_fresh", "exported as `lift_fresh_copy`"},
-    {"combinations", "not exported alone"},
-};
-
-std::string_view why_no_line(std::string_view key) {
-  for (auto [name, why] : kNoLine)
-    if (key == name || ((name.ends_with("_") || name.ends_with(":")) && key.starts_with(name))) return why;
-  return "";
-}
-
-// Each row by its key, with every schema of ATen that it serves, directly or by its functional partner.
-std::map<std::string, std::vector<std::string>> served_by_row(size_t& overloads) {
-  std::map<std::string, std::vector<std::string>> served;
-  overloads = 0;
-  for (const lower::Row* row : aten::table().rows()) served[std::string(row->key)];
-  for (std::string_view name : torch::schema_names()) {
-    const torch::Schema* schema = torch::find_schema(name);
-    if (!schema) continue;
-    const lower::Row* row = aten::table().find(*schema);
-    if (!row)
-      if (const torch::Schema* functional = torch::functional_partner(*schema)) row = aten::table().find(*functional);
-    if (!row) continue;
-    std::string text(name);
-    served[std::string(row->key)].push_back(text.starts_with("aten::") ? text.substr(6) : text);
-    ++overloads;
+std::string limits_cell(const Operator& op) {
+  std::vector<std::string> out;
+  for (const std::string& refusal : op.refusals) {
+    std::string kind = refusal.substr(0, refusal.find(':'));
+    std::string text = kind == "data-dependent" ? kind : "`" + refusal.substr(refusal.find(": ") + 2) + "`";
+    if (std::find(out.begin(), out.end(), text) == out.end()) out.push_back(text);
   }
-  return served;
+  return join(out, ", ", [](const std::string& text) { return text; });
 }
 
 // -> whether each row has a line, or a reason to have none
 bool ops_page(const std::string& folder) {
-  std::map<std::string, Lines> lines = lines_by_operator(folder);
-  size_t overloads = 0;
-  bool complete = true;
-  auto rows = served_by_row(overloads);
+  Operators all = read_operators(folder);
+  auto supported = std::count_if(all.by_name.begin(), all.by_name.end(),
+                                 [](const auto& named) { return named.second.is_supported(); });
   std::cout
       << "# Operators\n\n"
-         "What has a lowering: "
-      << rows.size() << " rows serve " << overloads
-      << " overloads, in-place and `out=` forms included. An operator that\n"
-         "is not here is refused by name (`unsupported-operator`); a mode that has no lowering too "
-         "(`unsupported-mode`). The last\n"
-         "columns count the lines of `tests/ops`: the recorded ones, each run on the CPU plugin against PyTorch's "
-         "values and storage\n"
-         "identity, and the calls that are refused by name. A line that names no overload counts for all rows of its "
-         "name.\n"
-         "Made from the operator table by `make docs`; do not edit.\n\n"
-         "| row | serves | recorded | refused |\n|---|---|---|---|\n";
-  for (const auto& [key, names] : rows) {
-    std::set<std::string> counted(names.begin(), names.end());  // by overload, or by name where a line gives none
-    for (const std::string& name : names) counted.insert(name.substr(0, name.find('.')));
-    Lines sum;
-    for (const std::string& name : counted)
-      if (auto it = lines.find(name); it != lines.end()) {
-        sum.recorded += it->second.recorded;
-        sum.refused += it->second.refused;
-      }
-    std::string_view why = why_no_line(key);
-    if (sum.recorded + sum.refused == 0 && why.empty()) {
-      std::cerr << "no line in " << folder << ": " << key << "\n";
-      complete = false;
-    }
-    std::cout << "| `" << key << "` | " << join(names, ", ", [](const std::string& n) { return "`" + n + "`"; })
-              << " | " << (sum.recorded > 0 ? std::to_string(sum.recorded) : std::string(sum.refused > 0 ? "" : why))
-              << " | " << (sum.refused > 0 ? std::to_string(sum.refused) : "") << " |\n";
+      << "Of " << all.by_name.size()
+      << " operators of PyTorch (and a few of torchvision and transformers) that take or give a tensor,\n"
+      << supported << " have a lowering (" << all.served << " of " << all.overloads
+      << " overloads, in-place and `out=` forms included). TorchScript's own " << all.without_tensor
+      << " overloads on numbers,\ntexts and lists are left out. `torchlift ops NAME` says the same of one operator.\n\n"
+      << "An operator that has none is refused by name (`unsupported-operator`), a mode or type too; one of your "
+         "own can be\ngiven a meaning: [custom.md](custom.md). Made from the operator table and `tests/ops` by "
+         "`make docs`; do not edit.\n\n"
+         "## Supported\n\n"
+         "- overloads: none named is the default one alone. In-place forms and `out=` forms are supported with "
+         "their operator.\n"
+         "- dtypes: of the tensors in the recorded cases. Others may work: they follow PyTorch's rules of "
+         "promotion.\n"
+         "- cases: lines of `tests/ops`, each run on the CPU plugin against PyTorch's values and storage "
+         "identity.\n"
+         "- ulp: largest error seen where a function is approximated ([differences.md](differences.md)).\n"
+         "- refused: tested calls that are refused by name; calls with wrong arguments are not listed.\n\n"
+         "| operator | overloads | dtypes | cases | ulp | refused |\n|---|---|---|---|---|---|\n";
+  for (const auto& [name, op] : all.by_name) {
+    if (!op.is_supported()) continue;
+    std::cout << "| `" << name << "` | " << supported_cell(op) << " | " << dtype_names(op.dtypes) << " | "
+              << (op.cases > 0 ? std::to_string(op.cases) : op.why) << " | "
+              << join(op.ulp, ", ", [](const std::string& text) { return text.substr(0, text.find(" (")); }) << " | "
+              << cell(limits_cell(op)) << " |\n";
   }
-  return complete;
+  std::cout << "\nBesides: " << join(all.without_schema, ", ", [](const std::string& key) { return "`" + key + "`"; })
+            << ".\n\n"
+            << "## Not supported\n\nNo reason is given where there is none but that no model has needed it.\n\n| "
+               "operator | overloads | why |\n|---|---|---|\n";
+  for (const auto& [name, op] : all.by_name)
+    if (!op.is_supported())
+      std::cout << "| `" << name << "` | "
+                << (op.not_served.size() == 1 && op.not_served.front().empty() ? "" : overloads(op.not_served)) << " | "
+                << op.why << " |\n";
+  for (const std::string& key : all.without_line) std::cerr << "no line in " << folder << ": " << key << "\n";
+  return all.without_line.empty();
+}
+
+// name, cases, dtypes, errors in ulp, refused calls, wrong calls, why: one line an operator, lists separated by " ; ".
+void facts_table(const std::string& folder) {
+  auto list = [](const std::vector<std::string>& all) {
+    return join(all, " ; ", [](const std::string& text) { return text; });
+  };
+  std::cout << "# Made by `make docs` from the operator table, tests/ops and docs/ulp.tsv; do not edit.\n";
+  for (const auto& [name, op] : read_operators(folder).by_name)
+    std::cout << name << "\t" << op.cases << "\t" << dtype_names(op.dtypes) << "\t" << list(op.ulp) << "\t"
+              << list(op.refusals) << "\t" << op.wrong_calls << "\t" << op.why << "\n";
 }
 
 }  // namespace
@@ -164,8 +133,9 @@ int main(int argc, char** argv) {
   std::string page = argc > 1 ? argv[1] : "";
   if (page == "errors") torchlift::errors_page();
   else if (page == "ops" && argc > 2) return torchlift::ops_page(argv[2]) ? 0 : 1;
+  else if (page == "facts" && argc > 2) torchlift::facts_table(argv[2]);
   else {
-    std::cerr << "pages errors | pages ops TESTS_OPS\n";
+    std::cerr << "pages errors | pages ops TESTS_OPS | pages facts TESTS_OPS\n";
     return 2;
   }
   return 0;
