@@ -36,6 +36,7 @@ The values (read `values` below, it is short): splitmix64 over a state that star
 tensor of the line, one draw a number (two for complex: real, imaginary), u = draw / 2^64 from the upper 53 bits.
 """
 import argparse
+import importlib
 import logging
 import pathlib
 import re
@@ -55,6 +56,7 @@ DTYPES = {"f64": "float64", "f32": "float32", "f16": "float16", "bf16": "bfloat1
           "u64": "uint64", "u32": "uint32", "u16": "uint16"}
 MAKER = "record_ops 1"  # raised when values or files change for equal lines: all cases are then made again
 WORDS = ("pos", "prob", "unit", "small", "index", "below", "nan", "sorted", "spd")
+REGISTERED_BY = {"torch_nn": "torch.nn.modules.linear_cross_entropy", "torchvision": "torchvision"}  # on import
 COUNTED = ("index", "below")  # words with a number: index(5)
 # How results are compared where values alone would judge wrongly, by ATen base name (tools/corpus/README.md, `compare`).
 COMPARE = {name: "abs" for name in ("svd", "linalg_svd", "_linalg_svd", "linalg_eigh", "_linalg_eigh", "linalg_eig", "linalg_qr", "qr")}
@@ -257,6 +259,8 @@ def operator_of(name):
     import torch
     namespace, _, rest = name.rpartition("::")
     base, _, overload = rest.partition(".")
+    if namespace in REGISTERED_BY:
+        importlib.import_module(REGISTERED_BY[namespace])
     try:
         packet = getattr(getattr(torch.ops, namespace or "aten"), base)
         return getattr(packet, overload) if overload else packet

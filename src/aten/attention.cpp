@@ -4,6 +4,7 @@
 #include "aten/axes.hpp"
 #include "aten/families.hpp"
 #include "aten/linear_algebra.hpp"
+#include "base/kinds.hpp"
 
 namespace torchlift::aten {
 namespace {
@@ -153,7 +154,7 @@ std::optional<Attention> attend(Lower& l, Tensor query, Tensor key, Tensor value
 
 bool no_dropout(Lower& l, double dropout_p) {
   if (dropout_p == 0 || l.allow_train_dropout) return true;
-  l.unsupported("dropout_p", std::to_string(dropout_p), "export the model in eval mode");
+  l.refuse(Kind::TrainDropout);
   return false;
 }
 

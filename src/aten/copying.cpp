@@ -119,6 +119,8 @@ Tensor view_as_real(Lower& l, Tensor self) {
 
 Tensor view_as_complex(Lower& l, Tensor self) {
   if (self.is_poison()) return {};
+  if (self.dtype() == DType::Float16)
+    return l.unsupported("self", "float16", "StableHLO has no complex numbers of float16; use float32");
   bool fits =
       self.rank() > 0 && self.dim(-1) == Dim(2) && (self.dtype() == DType::Float32 || self.dtype() == DType::Float64);
   if (!fits) return l.wrong("expected float32 or float64 with a last dim of 2, got " + describe(self));

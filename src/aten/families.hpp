@@ -23,6 +23,7 @@ std::span<const lower::Row> grouped_ops();
 std::span<const lower::Row> indexing_ops();
 std::span<const lower::Row> iterated_ops();
 std::span<const lower::Row> linear_algebra_ops();
+std::span<const lower::Row> linear_cross_entropy_ops();
 std::span<const lower::Row> loss_ops();
 std::span<const lower::Row> normalization_ops();
 std::span<const lower::Row> pointwise_ops();

@@ -2,6 +2,7 @@
 #include "aten/normalization.hpp"
 
 #include <array>
+#include <limits>
 #include <numeric>
 
 #include "aten/axes.hpp"
@@ -157,6 +158,15 @@ Tensor saved(Lower& l, const BatchNormArguments& a, Value statistic) {
   return l.make(l.full({Dim(0)}, statistics_type(a), 0.0));
 }
 
+// PyTorch's shortcut: a copy, of any rank, in the dtype that the parameters' first elements would give; statistics
+// stay.
+Tensor batch_norm_of_nothing(Lower& l, Tensor input, const Optional<Tensor>& weight, const Optional<Tensor>& bias) {
+  for (const Optional<Tensor>& t : {weight, bias})
+    if (t && (t->rank() != 1 || t->is_empty()))
+      return l.wrong("expected a parameter with a first element, got " + describe(*t));
+  return map(l, input, {}, [](Formula x) { return x; });
+}
+
 using Statistics = std::tuple<Tensor, Tensor, Tensor>;
 
 Statistics with_statistics(Lower& l, const BatchNormArguments& a, const BatchNorm& r) {
@@ -168,6 +178,7 @@ Statistics with_statistics(Lower& l, const BatchNormArguments& a, const BatchNor
 
 Tensor batch_norm(Lower& l, Tensor input, Optional<Tensor> weight, Optional<Tensor> bias, Optional<Tensor> running_mean,
                   Optional<Tensor> running_var, bool training, double momentum, double eps, bool) {
+  if (input.is_empty()) return batch_norm_of_nothing(l, input, weight, bias);
   return train_or_evaluate(l, {input, weight, bias, running_mean, running_var, training, momentum, eps}).output;
 }
 
@@ -308,16 +319,20 @@ Tensor layer_norm(Lower& l, Tensor input, Dims normalized_shape, Optional<Tensor
 }
 
 // input / sqrt(mean(input^2) + eps) * weight, with 1 / sqrt(...). Without eps, the distance of 1 to the next number.
+// The square of a complex number is its product with itself.
 std::tuple<Tensor, Tensor> fused_rms_norm(Lower& l, Tensor input, Dims normalized_shape, Optional<Tensor> weight,
                                           Optional<double> eps) {
-  if (!expect_floats(l, input)) return {};
+  if (input.is_poison()) return {};
+  if (is_integral(input.dtype())) return l.wrong("expected floating-point or complex numbers, got " + describe(input));
   auto axes = normalised_axes(l, input, normalized_shape);
   if (!axes) return {};
   DType compute = wide(input);
   const Dims& shape = input.shape();
-  double smallest = compute == DType::Float64 ? 2.220446049250313e-16 : 1.1920928955078125e-07;
+  bool in_double = compute == DType::Float64 || compute == DType::Complex128;
+  double smallest = in_double ? std::numeric_limits<double>::epsilon() : std::numeric_limits<float>::epsilon();
   Formula x(l, l.read(input, compute));
-  Formula inverse = inverse_deviation(l, mean_value(l, square(x), *axes), eps.value_or(smallest));
+  Formula inside = Formula(l, mean_value(l, square(x), *axes)) + eps.value_or(smallest);
+  Formula inverse = is_complex(compute) ? 1.0 / sqrt(inside) : rsqrt(inside);
   Formula result = x * Formula(l, spread(l, inverse, *axes, shape));
   if (weight) result = result * Formula(l, l.read(*weight, compute, shape));
   return {l.make(l.convert(result, input.dtype())), l.make(l.hlo.reshape(inverse, reduced_shape(shape, *axes, true)))};

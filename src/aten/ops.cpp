@@ -14,7 +14,7 @@ const lower::OpTable& table() {
       recurrent_ops(),     reduction_ops(), scan_ops(),       shaping_ops(),        sorting_ops(),
       spectral_ops(),      vision_ops(),    backward_ops(),   bitwise_ops(),        classification_loss_ops(),
       elementary_ops(),    iterated_ops(),  special_ops(),    statistics_ops(),     grouped_ops(),
-      dropout_ops(),
+      dropout_ops(),       linear_cross_entropy_ops(),
   };
   static const lower::OpTable table(families);
   return table;

@@ -5,6 +5,7 @@
 #include "aten/axes.hpp"
 #include "aten/families.hpp"
 #include "aten/linear_algebra.hpp"
+#include "base/kinds.hpp"
 
 namespace torchlift::aten {
 namespace {
@@ -205,7 +206,7 @@ std::optional<Sequence> run_network(Lower& l, Tensor input, Tensor h0, Optional<
   if (c0) states.push_back(*c0);
   if (!each || !parameters_fit(l, n, *each, input.dtype()) || !states_fit(l, input, states, n)) return std::nullopt;
   if (n.dropout != 0 && n.train && n.num_layers > 1 && !l.allow_train_dropout) {
-    l.unsupported("dropout", std::to_string(n.dropout), "export the model in eval mode");
+    l.refuse(Kind::TrainDropout);
     return std::nullopt;
   }
   Value sequence = l.read(input);

@@ -2,9 +2,12 @@
 #include "aten/scan.hpp"
 
 #include <array>
+#include <complex>
+#include <limits>
 
 #include "aten/axes.hpp"
 #include "aten/families.hpp"
+#include "aten/formula.hpp"
 #include "aten/shaping.hpp"
 
 namespace torchlift::aten {
@@ -112,13 +115,64 @@ std::tuple<Tensor, Tensor> cumulative_extreme(Lower& l, Tensor self, int64_t dim
   return {l.make(all[0]), l.make(all[1])};
 }
 
+// log(exp(x) + exp(sum)), as PyTorch's CPU kernel has it: from the number of greater real part the angle goes on, it is
+// not turned back to within pi.
+Formula log_add_exp(Formula x, Formula sum) {
+  Formula first = real(x) < real(sum);
+  Formula low = select(first, x, sum), high = select(first, sum, x);
+  Formula re = real(low) - real(high), im = imag(low) - imag(high);
+  // Nothing times infinity is nothing here: exp of -inf is zero in any direction, and sin(0) is no part of an infinity.
+  auto part = [](Formula size, Formula trig) { return select(eq(size, 0.0) | eq(trig, 0.0), 0.0, size * trig); };
+  Formula size = exp(re);
+  Formula a = part(size, cos(im)), b = part(size, sin(im));  // exp(low - high)
+  Formula near = log1p(a * (a + 2.0) + b * b) * 0.5, far = log((a + 1.0) * (a + 1.0) + b * b) * 0.5;
+  Formula log_size = select(size < 0.5, near, far);
+  Formula regular = complex(log_size + real(high), atan2(b, a + 1.0) + imag(high));
+  // Both infinite: exp is zero, and sum stays; or infinite, in the directions of both.
+  Formula infinite = eq(real(low), real(high)) & !is_finite(real(low));
+  Formula huge = size.like(std::numeric_limits<double>::infinity());
+  auto direction = [&](Formula z) { return complex(part(huge, cos(imag(z))), part(huge, sin(imag(z)))); };
+  Formula both = direction(low) + direction(high);
+  Formula unbounded = complex(huge, atan2(imag(both), real(both)));
+  Formula nan = is_nan(real(x)) | is_nan(imag(x)) | is_nan(real(sum)) | is_nan(imag(sum));
+  Formula lost = x.like(
+      Scalar(std::complex<double>(std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::quiet_NaN())));
+  return select(nan, lost, select(infinite, select(real(low) < 0.0, sum, unbounded), regular));
+}
+
+// One element after the other: the angles of complex sums depend on the order.
+Value logcumsumexp_complex(Lower& l, Value v, int64_t axis) {
+  const Dims shape = l.type(v).dims;
+  if (product(shape) == Dim(0)) return v;
+  Dims cell = shape;
+  cell[at(axis)] = 1;
+  auto number = [&](const Dim& n) { return l.constant(DType::Int64, Scalar(n)); };
+  auto starts = [&](Value i) {
+    Values list(shape.size(), number(0));
+    list[at(axis)] = i;
+    return list;
+  };
+  Value nothing =
+      l.full(cell, l.type(v).dtype, Scalar(std::complex<double>(-std::numeric_limits<double>::infinity(), 0)));
+  auto more = [&](std::span<const Value> s) {
+    return l.hlo.compare(s[0], number(shape[at(axis)]), ComparisonDirection::Lt);
+  };
+  auto step = [&](std::span<const Value> s) -> Values {
+    Value x = l.hlo.dynamic_slice(v, starts(s[0]), cell);
+    Value sum = log_add_exp(Formula(l, x), Formula(l, s[1]));
+    return {l.hlo.add(s[0], number(1)), sum, l.hlo.dynamic_update_slice(s[2], sum, starts(s[0]))};
+  };
+  return l.hlo.while_({number(0), nothing, v}, more, step)[2];
+}
+
 // log of the running sum of exp, by log(exp(a) + exp(b)) = max + log1p(exp(min - max)). Equal infinities stay.
 Tensor logcumsumexp(Lower& l, Tensor self, int64_t dim) {
   if (self.is_poison()) return {};
   auto axis = l.axis(dim, self.rank());
   if (!axis) return {};
-  if (!is_float(self.dtype())) return l.unsupported("self", describe(self), "logcumsumexp is computed for floats only");
+  if (is_integral(self.dtype())) return l.wrong("expected floating-point or complex numbers, got " + describe(self));
   if (self.rank() == 0) return l.make(l.read(self));
+  if (is_complex(self.dtype())) return l.make(logcumsumexp_complex(l, l.read(self), *axis));
   Value wide = l.read(self, lower::accumulate_type(self.dtype()));
   int64_t n = l.pin(self.dim(*axis));
   Values all = scan_by_doubling(l, {wide}, *axis, n, [&](const Values& earlier, const Values& later) {

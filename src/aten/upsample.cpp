@@ -2,8 +2,10 @@
 // PyTorch's own arithmetic, in float for float32 and narrower, in double for float64.
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "aten/axes.hpp"
+#include "aten/formula.hpp"
 #include "aten/vision.hpp"
 
 namespace torchlift::aten {
@@ -167,6 +169,31 @@ Table table_for(Lower& l, const Axis& a, Method method, bool in_double) {
   return {};
 }
 
+// ---- bytes: weights of whole numbers
+
+// PyTorch keeps the weights of uint8 images in 16 bits: times the power of two that leaves the greatest below 2^15.
+// Taps that the border moved to one place are added up before. Gives the binary logarithm of that power.
+int64_t weights_to_int16(Table& t) {
+  double greatest = 0;
+  auto taps = static_cast<size_t>(t.taps);
+  for (size_t row = 0; row < t.weights.size(); row += taps) {
+    size_t slot = row;
+    for (size_t k = row; k < row + taps; ++k) {
+      if (t.places[k] != t.places[slot]) slot = k;
+      if (k != slot) t.weights[slot] += std::exchange(t.weights[k], 0);
+      greatest = std::max(greatest, t.weights[slot]);
+    }
+  }
+  int64_t digits = 0;
+  while (digits < 22 && 0.5 + std::ldexp(greatest, static_cast<int>(digits + 1)) < (1 << 15)) ++digits;
+  for (double& w : t.weights) {
+    double scaled = std::trunc(std::ldexp(w, static_cast<int>(digits)) + (w < 0 ? -0.5 : 0.5));
+    // A negative weight may be greater than the greatest one: it wraps, in PyTorch as well.
+    w = std::fabs(scaled) < 2147483648.0 ? static_cast<double>(static_cast<int16_t>(static_cast<int64_t>(scaled))) : 0;
+  }
+  return digits;
+}
+
 // ---- applying a table to one axis
 
 // Whether every element is repeated the same number of times.
@@ -243,7 +270,8 @@ bool is_nearest(Method m) { return m == Method::Nearest || m == Method::NearestE
 bool resizable(Lower& l, Tensor self, const Dims& output_size, Method method) {
   auto spatial = static_cast<int64_t>(output_size.size());
   if (self.is_poison() || !l.expect_rank(self, spatial + 2, spatial + 2, "input")) return false;
-  if (!is_nearest(method) && !is_float(self.dtype())) {
+  bool bytes = self.dtype() == DType::UInt8 && spatial == 2;
+  if (!is_nearest(method) && !is_float(self.dtype()) && !bytes) {
     l.unsupported("dtype", std::string(info(self.dtype()).torch_name), "convert the input to a floating-point dtype");
     return false;
   }
@@ -255,9 +283,43 @@ bool resizable(Lower& l, Tensor self, const Dims& output_size, Method method) {
   return true;
 }
 
+Tensor make_image(Lower& l, Value v, Tensor self) {
+  if (!v.has_value()) return {};
+  const Dims& shape = l.type(v).dims;
+  return l.make(v, lower::strides_for(shape, lower::suggest_memory_format(self.shape(), self.strides())));
+}
+
+// Each axis whose size changes is rounded and clamped to a byte by itself.
+Tensor resize_bytes(Lower& l, Tensor self, const Dims& output_size, Method method, bool align_corners,
+                    const std::vector<Optional<double>>& scales) {
+  bool channels_last = lower::suggest_memory_format(self.shape(), self.strides()) == torch::MemoryFormat::ChannelsLast;
+  if (self.dim(1) > Dim(4) && !channels_last && output_size[1] == Dim(1) && output_size[0] != self.dim(2))
+    return l.unsupported("output_size", text_of(output_size),
+                         "PyTorch repeats one row of such images of five and more channels; use channels_last");
+  Value v = l.read(self, DType::Int32);
+  for (size_t i = 2; i-- > 0;) {
+    auto axis = static_cast<int64_t>(i) + 2;
+    Dim in = self.dim(axis);
+    if (in == output_size[i]) continue;
+    if (!table_fits(l, 4.0 * static_cast<double>(output_size[i].concrete()))) return {};
+    Optional<double> scale = i < scales.size() ? scales[i] : std::nullopt;
+    Table t = table_for(l, {l.pin(in), l.pin(output_size[i]), align_corners, scale}, method, true);
+    if (t.places.empty()) return {};
+    int64_t digits = weights_to_int16(t);
+    if (digits == 0) return l.unsupported("scales", "far beyond the image", "give the size only");
+    Formula sum(l, t.used.empty() ? sum_of_taps(l, v, axis, t) : sum_of_windows(l, v, axis, t));
+    sum = sum + sum.like(int64_t{1} << (digits - 1));
+    sum = sum.with(l.hlo.shift_right_arithmetic(sum, sum.like(digits)));
+    v = min(max(sum, 0.0), 255.0);
+  }
+  return make_image(l, l.convert(v, DType::UInt8), self);
+}
+
 Tensor resize(Lower& l, Tensor self, const Dims& output_size, Method method, bool align_corners,
               const std::vector<Optional<double>>& scales) {
   if (!resizable(l, self, output_size, method)) return {};
+  if (!is_nearest(method) && self.dtype() == DType::UInt8)
+    return resize_bytes(l, self, output_size, method, align_corners, scales);
   DType wide = is_nearest(method) ? self.dtype() : lower::accumulate_type(self.dtype());
   Value v = l.read(self, wide);
   for (size_t i = output_size.size(); i-- > 0;) {  // the innermost axis first, as PyTorch does
@@ -270,10 +332,7 @@ Tensor resize(Lower& l, Tensor self, const Dims& output_size, Method method, boo
     if (in == output_size[i] && method == Method::Linear) continue;
     v = resize_axis(l, v, axis, in, output_size[i], t);
   }
-  v = l.convert(v, self.dtype());
-  if (!v.has_value()) return {};
-  const Dims& shape = l.type(v).dims;
-  return l.make(v, lower::strides_for(shape, lower::suggest_memory_format(self.shape(), self.strides())));
+  return make_image(l, l.convert(v, self.dtype()), self);
 }
 
 // ---- the operators' forms
