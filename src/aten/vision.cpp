@@ -1,5 +1,4 @@
-// Sampling at computed places and windows as columns: torch.nn.functional's "Vision functions", fold and unfold,
-// torchvision.
+// Sampling at computed places and windows as columns: torch.nn.functional's "Vision functions", fold and unfold.
 #include "aten/vision.hpp"
 
 #include <array>
@@ -10,7 +9,6 @@
 #include "aten/families.hpp"
 #include "aten/formula.hpp"
 #include "aten/linear_algebra.hpp"
-#include "base/kinds.hpp"
 
 namespace torchlift::aten {
 namespace {
@@ -352,90 +350,6 @@ Tensor col2im(Lower& l, Tensor self, Dims output_size, std::vector<int64_t> kern
   return l.make(slice_axis(l, v, first + 1, pad_columns, pad_columns + output_size[1]));
 }
 
-// ---- torchvision
-
-// How many boxes stay depends on the scores.
-Tensor nms(Lower& l, Tensor, Tensor, double) {
-  return l.refuse(Kind::DataDependent,
-                  {{"what", "the number of boxes that nms keeps"}, {"advice", "leave nms to the caller"}});
-}
-
-// Places of samples along one axis of each box and their two neighbours: [K, pooled * samples].
-std::vector<Tap> roi_taps(Lower& l, Formula low, Formula high, const Dim& pooled, int64_t samples, const Dim& size,
-                          bool aligned) {
-  Formula extent = high - low;
-  if (!aligned) extent = max(extent, 1.0);
-  Dim count = pooled * Dim(samples);
-  Dims grid{l.type(low).dims[0], count};
-  auto n = static_cast<double>(count.concrete());  // a factor, no size
-  Value steps = l.hlo.convert(l.hlo.iota({DType::Int64, grid}, 1), low.dtype());
-  Formula place = Formula(l, along_axis(l, low, 0, grid)) +
-                  (Formula(l, steps) + 0.5) * Formula(l, along_axis(l, extent, 0, grid)) / n;
-  auto last = static_cast<double>(size.concrete()) - 1.0;
-  Value inside = (place >= -1.0) & (place <= last + 1.0);
-  Formula x = min(max(place, 0.0), last);
-  Formula left = floor(x), right = min(left + 1.0, last), distance = x - left;
-  return {{l.hlo.convert(left, DType::Int64), 1.0 - distance, inside},
-          {l.hlo.convert(right, DType::Int64), distance, inside}};
-}
-
-// input at places [K, rows] and [K, columns] of images `batch` [K]: [K, rows, columns, C], weighted.
-Value roi_sample(Lower& l, Value input, Value batch, const Tap& row, const Tap& column) {
-  const Dims rows = l.type(row.place).dims, columns = l.type(column.place).dims;
-  Dims grid{rows[0], rows[1], columns[1]}, index = grid;
-  index.emplace_back(1);
-  auto over_rows = [&](Value v) { return l.hlo.broadcast_in_dim(v, grid, {0, 1}); };
-  auto over_columns = [&](Value v) { return l.hlo.broadcast_in_dim(v, grid, {0, 2}); };
-  Values parts{l.hlo.reshape(along_axis(l, batch, 0, grid), index), l.hlo.reshape(over_rows(row.place), index),
-               l.hlo.reshape(over_columns(column.place), index)};
-  stablehlo::Gather g{};
-  g.offset_dims = {3};
-  g.collapsed_slice_dims = g.start_index_map = {0, 2, 3};
-  g.index_vector_dim = 3;
-  g.slice_sizes = {Dim(1), l.type(input).dims[1], Dim(1), Dim(1)};
-  Value taken = l.hlo.gather(input, l.hlo.concatenate(parts, 3), std::move(g));
-  if (!taken.has_value()) return {};
-  const Dims result = l.type(taken).dims;
-  auto spread = [&](Value v) { return l.hlo.broadcast_in_dim(v, result, {0, 1, 2}); };
-  Value weight = l.hlo.multiply(over_rows(row.weight), over_columns(column.weight));
-  Value inside = l.hlo.and_(over_rows(row.inside), over_columns(column.inside));
-  return l.hlo.select(spread(inside), l.hlo.multiply(taken, spread(weight)), l.full_like(taken, 0));
-}
-
-// The mean of bilinear samples in each cell of each box [image, x1, y1, x2, y2].
-Tensor roi_align(Lower& l, Tensor input, Tensor rois, double spatial_scale, Dim pooled_height, Dim pooled_width,
-                 int64_t sampling_ratio, bool aligned) {
-  if (input.is_poison() || rois.is_poison() || !l.expect_rank(input, 4, 4, "input") ||
-      !l.expect_rank(rois, 2, 2, "rois"))
-    return {};
-  if (rois.dim(1) != Dim(5) || rois.dtype() != input.dtype() || !is_float(input.dtype()) || pooled_height < Dim(1) ||
-      pooled_width < Dim(1))
-    return l.wrong("expected boxes [K, 5] of the input's dtype, got " + describe(rois) + " for " + describe(input));
-  if (sampling_ratio <= 0 || sampling_ratio > 1024)
-    return l.unsupported("sampling_ratio", std::to_string(sampling_ratio),
-                         "give a positive one: otherwise each box decides");
-  DType wide = lower::accumulate_type(input.dtype());
-  Value x = l.read(input, wide), boxes = l.read(rois, wide);
-  auto entry = [&](int64_t i) { return Formula(l, drop_axis(l, slice_axis(l, boxes, 1, i, i + 1), 1)); };
-  double offset = aligned ? 0.5 : 0.0;
-  auto corner = [&](int64_t i) { return entry(i) * spatial_scale - offset; };
-  Value batch = l.hlo.convert(entry(0), DType::Int64);
-  std::vector<Tap> rows = roi_taps(l, corner(2), corner(4), pooled_height, sampling_ratio, input.dim(2), aligned);
-  std::vector<Tap> columns = roi_taps(l, corner(1), corner(3), pooled_width, sampling_ratio, input.dim(3), aligned);
-  Value sum;
-  for (const Tap& row : rows)
-    for (const Tap& column : columns) {
-      Value term = roi_sample(l, x, batch, row, column);
-      sum = sum.has_value() ? l.hlo.add(sum, term) : term;
-    }
-  Dim samples(sampling_ratio), k = rois.dim(0), channels = input.dim(1);
-  Value cells = l.hlo.reshape(sum, {k, pooled_height, samples, pooled_width, samples, channels});
-  Value total = l.hlo.reduce(cells, {2, 4}, Reducer::Add);
-  if (!total.has_value()) return {};
-  Formula mean = Formula(l, total) / static_cast<double>(sampling_ratio * sampling_ratio);
-  return l.make(l.convert(l.hlo.transpose(mean, {0, 3, 1, 2}), input.dtype()));
-}
-
 }  // namespace
 
 std::span<const Row> sampling_ops() {
@@ -447,8 +361,6 @@ std::span<const Row> sampling_ops() {
       op<grid_sample<2>>("grid_sampler_2d"),
       op<grid_sample<3>>("grid_sampler_3d"),
       op<im2col>("im2col"),
-      op<nms>("torchvision::nms"),
-      op<roi_align>("torchvision::roi_align"),
   };
   return rows;
 }
@@ -456,7 +368,8 @@ std::span<const Row> sampling_ops() {
 std::span<const Row> vision_ops() {
   static const std::vector<Row> rows = [] {
     std::vector<Row> all;
-    for (std::span<const Row> part : {sampling_ops(), upsample_ops()}) all.insert(all.end(), part.begin(), part.end());
+    for (std::span<const Row> part : {sampling_ops(), upsample_ops(), region_ops(), deformable_ops()})
+      all.insert(all.end(), part.begin(), part.end());
     return all;
   }();
   return rows;
