@@ -252,7 +252,7 @@ Tensor multilabel_margin_loss(Lower& l, Tensor self, Tensor target, int64_t redu
 
 std::span<const Row> classification_loss_ops() {
   constexpr AutocastRule kWide = AutocastRule::Float32;
-  static constexpr Row rows[] = {
+  static constexpr Row own[] = {
       op<cross_entropy_loss>("cross_entropy_loss", kWide),
       op<multi_margin_loss>("multi_margin_loss", kWide),
       op<multilabel_margin_loss>("multilabel_margin_loss", kWide),
@@ -263,6 +263,11 @@ std::span<const Row> classification_loss_ops() {
       op<nll_loss_forward>("nll_loss_forward"),
       op<nll_loss>("nll_loss_nd", kWide),
   };
+  static const std::vector<Row> rows = [] {
+    std::vector<Row> all(std::begin(own), std::end(own));
+    for (const Row& row : ctc_ops()) all.push_back(row);
+    return all;
+  }();
   return rows;
 }
 

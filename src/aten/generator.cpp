@@ -13,7 +13,9 @@ uint32_t plus(uint32_t a, uint32_t b) { return a + b; }
 Formula plus(Formula a, uint32_t b) { return a + a.like(Scalar(int64_t{b})); }
 uint32_t plus_word(uint32_t a, uint32_t b) { return a + b; }
 Formula plus_word(Formula a, Formula b) { return a + b; }
+Formula plus(Formula a, Formula b) { return a + b; }
 uint32_t exclusive_or(uint32_t a, uint32_t b) { return a ^ b; }
+Formula exclusive_or(Formula a, uint32_t b) { return a ^ a.like(Scalar(int64_t{b})); }
 Formula exclusive_or(Formula a, Formula b) { return a ^ b; }
 uint32_t rotate(uint32_t a, int bits) { return std::rotl(a, bits); }
 Formula rotate(Formula a, int bits) {
@@ -21,11 +23,11 @@ Formula rotate(Formula a, int bits) {
   return left | a.with(a.hlo().shift_right_logical(a, a.like(32 - bits)));
 }
 
-// Of numbers while importing, and of values.
-template <typename Word>
-std::array<Word, 2> rounds(WordPair key, Word x0, Word x1) {
+// Of numbers while importing, and of values; the key as well.
+template <typename Word, typename Key>
+std::array<Word, 2> rounds(std::array<Key, 2> key, Word x0, Word x1) {
   constexpr int kRotations[2][4] = {{13, 15, 26, 6}, {17, 29, 16, 24}};
-  const uint32_t keys[3] = {key[0], key[1], key[0] ^ key[1] ^ 0x1BD11BDA};
+  const std::array<Key, 3> keys{key[0], key[1], exclusive_or(exclusive_or(key[0], key[1]), 0x1BD11BDA)};
   x0 = plus(x0, keys[0]);
   x1 = plus(x1, keys[1]);
   for (uint32_t group = 1; group <= 5; ++group) {
@@ -34,16 +36,21 @@ std::array<Word, 2> rounds(WordPair key, Word x0, Word x1) {
       x1 = exclusive_or(rotate(x1, bits), x0);
     }
     x0 = plus(x0, keys[group % 3]);
-    x1 = plus(x1, keys[(group + 1) % 3] + group);
+    x1 = plus(x1, plus(keys[(group + 1) % 3], group));
   }
   return {x0, x1};
 }
 
 Formula shifted_right(Formula x, int64_t bits) { return x.with(x.hlo().shift_right_logical(x, x.like(bits))); }
 
+Formula joined(const std::array<Formula, 2>& words) {
+  Formula wide = convert(words[1], DType::UInt64);
+  return wide.with(wide.hlo().shift_left(wide, wide.like(32))) | convert(words[0], DType::UInt64);
+}
+
 }  // namespace
 
-WordPair threefry(WordPair key, WordPair counter) { return rounds<uint32_t>(key, counter[0], counter[1]); }
+WordPair threefry(WordPair key, WordPair counter) { return rounds(key, counter[0], counter[1]); }
 
 int64_t random_digits(DType dtype) {
   switch (dtype) {
@@ -73,21 +80,21 @@ std::optional<Draw> Draw::begin(Lower& l, Dims shape) {
   return Draw(l, std::move(shape), threefry(words(l.seed), words(draw)));
 }
 
-std::array<Formula, 2> Draw::words() {
+std::array<Formula, 2> Draw::element_numbers() {
   Dim count = product(shape_);
   Value flat = l_->hlo.iota({DType::UInt64, {count}}, 0);
   Formula index(*l_, l_->hlo.reshape(flat, shape_));
-  Formula low = convert(index, DType::UInt32), high = convert(shifted_right(index, 32), DType::UInt32);
-  return rounds<Formula>(key_, low, plus(high, block_++ << 28));
+  return {convert(index, DType::UInt32), convert(shifted_right(index, 32), DType::UInt32)};
+}
+
+std::array<Formula, 2> Draw::words() {
+  auto [low, high] = element_numbers();
+  return rounds(key_, low, plus(high, block_++ << 28));
 }
 
 Formula Draw::bits32() { return words()[0]; }
 
-Formula Draw::bits64() {
-  auto [low, high] = words();
-  Formula wide = convert(high, DType::UInt64);
-  return wide.with(l_->hlo.shift_left(wide, wide.like(32))) | convert(low, DType::UInt64);
-}
+Formula Draw::bits64() { return joined(words()); }
 
 Formula Draw::uniform(DType dtype) {
   DType wide = lower::accumulate_type(dtype);
@@ -96,6 +103,16 @@ Formula Draw::uniform(DType dtype) {
   Formula integer = wide == DType::Float64 ? convert(shifted_right(bits64(), 64 - digits), DType::Int64)
                                            : convert(shifted_right(bits32(), 32 - digits), DType::Int32);
   return convert(integer, wide) * std::ldexp(1.0, static_cast<int>(-digits));
+}
+
+// The key of a pass comes from a counter that no element has.
+Formula Draw::uniform_in_pass(Formula pass) {
+  constexpr int64_t kNoElement = 0xFFFFFFFF;
+  std::array<Formula, 2> key = rounds(key_, pass, pass.like(kNoElement));
+  for (Formula& word : key) word = word.with(l_->broadcast_to(word, shape_));
+  auto [low, high] = element_numbers();
+  Formula digits = convert(shifted_right(joined(rounds(key, low, high)), 64 - 53), DType::Int64);
+  return convert(digits, DType::Float64) * std::ldexp(1.0, -53);
 }
 
 // Box and Muller, Annals of Mathematical Statistics 29 (1958) 610. float16 and bfloat16 are rounded from float32.

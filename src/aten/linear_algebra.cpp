@@ -391,8 +391,8 @@ std::span<const Row> product_ops() {
 std::span<const Row> linear_algebra_ops() {
   static const std::vector<Row> rows = [] {
     std::vector<Row> all;
-    for (std::span<const Row> part :
-         {product_ops(), einsum_ops(), factorization_ops(), lu_ops(), qr_ops(), decomposition_ops(), eig_ops()})
+    for (std::span<const Row> part : {product_ops(), einsum_ops(), factorization_ops(), lu_ops(), ldl_ops(), qr_ops(),
+                                      decomposition_ops(), eig_ops()})
       all.insert(all.end(), part.begin(), part.end());
     return all;
   }();

@@ -28,6 +28,7 @@ Tensor matmul(Lower& l, Tensor self, Tensor other);
 std::span<const Row> product_ops();
 std::span<const Row> einsum_ops();
 std::span<const Row> factorization_ops();
+std::span<const Row> ldl_ops();
 std::span<const Row> lu_ops();
 std::span<const Row> decomposition_ops();
 std::span<const Row> eig_ops();

@@ -19,12 +19,6 @@ struct Factors {
   Dims batch;         // before it was made one axis
 };
 
-// LAPACK's measure of a pivot: of complex numbers the sum of both parts' sizes.
-Value pivot_size(Lower& l, Value v) {
-  if (!v.has_value() || !is_complex(l.type(v).dtype)) return l.hlo.abs(v);
-  return l.hlo.add(l.hlo.abs(l.hlo.real(v)), l.hlo.abs(l.hlo.imag(v)));
-}
-
 // The number of the first greatest element of each row [batch, m] at or after `k`.
 Value pivot_row(Lower& l, Value sizes, Value k) {
   const Dims shape = l.type(sizes).dims;
@@ -98,20 +92,6 @@ std::optional<Factors> factor(Lower& l, Tensor A) {
   Values out = l.hlo.while_({number(l, 0), a, rows, pivots}, more, step);
   if (!out[1].has_value()) return std::nullopt;
   return Factors{out[1], out[2], out[3], batch};
-}
-
-// Rows of each matrix [batch, m, k] in the order of [batch, m].
-Value permute_rows(Lower& l, Value v, Value order) {
-  const Dims s = l.type(v).dims;
-  Dims grid{s[0], s[1]}, column{s[0], s[1], Dim(1)};
-  Value index =
-      l.hlo.concatenate({l.hlo.reshape(l.hlo.iota({DType::Int64, grid}, 0), column), l.hlo.reshape(order, column)}, 2);
-  stablehlo::Gather g{};
-  g.offset_dims = {2};
-  g.collapsed_slice_dims = g.start_index_map = {0, 1};
-  g.index_vector_dim = 2;
-  g.slice_sizes = {Dim(1), Dim(1), s[2]};
-  return l.hlo.gather(v, index, std::move(g));
 }
 
 // X with A X = B, of [batch, n, k], from the permuted rows of B.
@@ -327,12 +307,7 @@ Value solve_factored(Lower& l, Value lu, Value permutation, Value b, bool of_adj
       l.hlo.triangular_solve(lu, b, {.left_side = true, .lower = false, .unit_diagonal = false, .transpose_a = how});
   Value rows =
       l.hlo.triangular_solve(lu, half, {.left_side = true, .lower = true, .unit_diagonal = true, .transpose_a = how});
-  // Row i goes to where it came from: the places sorted by `permutation`.
-  const Dims s = l.type(permutation).dims;
-  Values back = l.hlo.sort({permutation, l.hlo.iota({DType::Int64, s}, 1)}, 1, true, [&](std::span<const Value> v) {
-    return l.hlo.compare(v[0], v[1], ComparisonDirection::Lt);
-  });
-  return permute_rows(l, rows, back[1]);
+  return permute_rows(l, rows, inverse_order(l, permutation));
 }
 
 Tensor linalg_lu_solve(Lower& l, Tensor LU, Tensor pivots, Tensor B, bool left, bool of_adjoint) {

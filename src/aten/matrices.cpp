@@ -144,6 +144,31 @@ Value scaled_back(Lower& l, Value v, Value factor) {
   return by_parts({l, v}, [&](Formula part) { return part * over_batch({l, factor}, s); });
 }
 
+Value pivot_size(Lower& l, Value v) {
+  if (!v.has_value() || !is_complex(l.type(v).dtype)) return l.hlo.abs(v);
+  return l.hlo.add(l.hlo.abs(l.hlo.real(v)), l.hlo.abs(l.hlo.imag(v)));
+}
+
+Value permute_rows(Lower& l, Value v, Value order) {
+  const Dims s = l.type(v).dims;
+  Dims grid{s[0], s[1]}, column{s[0], s[1], Dim(1)};
+  Value index =
+      l.hlo.concatenate({l.hlo.reshape(l.hlo.iota({DType::Int64, grid}, 0), column), l.hlo.reshape(order, column)}, 2);
+  stablehlo::Gather g{};
+  g.offset_dims = {2};
+  g.collapsed_slice_dims = g.start_index_map = {0, 1};
+  g.index_vector_dim = 2;
+  g.slice_sizes = {Dim(1), Dim(1), s[2]};
+  return l.hlo.gather(v, index, std::move(g));
+}
+
+Value inverse_order(Lower& l, Value order) {
+  if (!order.has_value()) return {};
+  Value place = l.hlo.iota({DType::Int64, l.type(order).dims}, 1);
+  return l.hlo.sort({order, place}, 1, true,
+                    [&](std::span<const Value> v) { return l.hlo.compare(v[0], v[1], ComparisonDirection::Lt); })[1];
+}
+
 Value batch_product(Lower& l, Value a, Value b) {
   stablehlo::DotGeneral d{};
   d.lhs_batching_dimensions = d.rhs_batching_dimensions = {0};

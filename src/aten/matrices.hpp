@@ -43,6 +43,12 @@ struct ScaledMatrices {
 ScaledMatrices scaled_into_range(Lower& l, Value v);
 // [batch, ...] times the real factor of its batch.
 Value scaled_back(Lower& l, Value v, Value factor);
+// LAPACK's measure of a pivot: of complex numbers the sum of both parts' sizes.
+Value pivot_size(Lower& l, Value v);
+// Rows of each matrix [batch, m, k] in the order of [batch, m].
+Value permute_rows(Lower& l, Value v, Value order);
+// Where each number of order [batch, m] stands: it takes permuted rows back.
+Value inverse_order(Lower& l, Value order);
 // Products of the last two axes of [batch, m, k] and [batch, k, n], at full precision whatever the import asks for.
 Value batch_product(Lower& l, Value a, Value b);
 

@@ -328,9 +328,7 @@ Tensor rrelu(Lower& l, Tensor self, Scalar lower, Scalar upper, bool training, I
   return rrelu_with_noise(l, self, {}, lower, upper, training, {});
 }
 
-}  // namespace
-
-std::span<const Row> random_ops() {
+std::span<const Row> drawing_ops() {
   static constexpr Row rows[] = {
       op<bernoulli>("bernoulli"),
       op<bernoulli_tensor>("bernoulli.Tensor"),
@@ -367,6 +365,17 @@ std::span<const Row> random_ops() {
       op<rrelu_with_noise>("rrelu_with_noise"),
       op<uniform>("uniform"),
   };
+  return rows;
+}
+
+}  // namespace
+
+std::span<const Row> random_ops() {
+  static const std::vector<Row> rows = [] {
+    std::vector<Row> all;
+    for (std::span<const Row> part : {drawing_ops(), rejection_ops()}) all.insert(all.end(), part.begin(), part.end());
+    return all;
+  }();
   return rows;
 }
 

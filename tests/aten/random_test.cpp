@@ -157,6 +157,40 @@ TEST_F(RealPluginRandom, whole_numbers_have_their_shares) {
   expect_shares(first, 0, {0, 0.1, 0.2, 0.3, 0.4}, "multinomial without replacement");
 }
 
+// Both ways of drawing: counting up where few are expected, and rejection.
+TEST_F(RealPluginRandom, poisson_and_binomial_numbers_have_their_shares) {
+  auto filled = [](const char* name, double value, const char* dtype) {
+    return "  %" + std::string(name) + ": tensor = aten::full(size=[65536], fill_value=" + std::to_string(value) +
+           ", dtype=torch." + dtype + ") \"" + name + "\" @0\n";
+  };
+  for (auto [mean, dtype] : {std::pair{3.5, "float32"}, {40.25, "float64"}}) {
+    double low = std::max(0.0, std::floor(mean - 2.5 * std::sqrt(mean)));
+    std::vector<double> shares;
+    for (double k = low; k <= mean + 2.5 * std::sqrt(mean); ++k)
+      shares.push_back(std::exp(k * std::log(mean) - mean - std::lgamma(k + 1)));
+    expect_shares(numbers(filled("m", mean, dtype) + "  %r: tensor = aten::poisson(self=%m) \"r\" @0\n"), low, shares,
+                  "poisson " + std::to_string(mean));
+  }
+  auto many = numbers(filled("m", 1e6, "float64") + "  %r: tensor = aten::poisson(self=%m) \"r\" @0\n");
+  EXPECT_LT(distance(many, [](double x) { return normal_below((x + 0.5 - 1e6) / 1e3); }), 1.95);
+  EXPECT_LT(std::fabs(correlation(many, many, 1)), 4);
+  for (auto [trials, p] : {std::pair{12.0, 0.3}, {12.0, 0.8}, {100.0, 0.75}}) {
+    double mean = trials * p, deviation = std::sqrt(mean * (1 - p)),
+           low = std::max(0.0, std::floor(mean - 2.5 * deviation));
+    std::vector<double> shares;
+    for (double k = low; k <= std::min(trials, mean + 2.5 * deviation); ++k)
+      shares.push_back(std::exp(std::lgamma(trials + 1) - std::lgamma(k + 1) - std::lgamma(trials - k + 1) +
+                                k * std::log(p) + (trials - k) * std::log1p(-p)));
+    expect_shares(numbers(filled("n", trials, "float64") + filled("p", p, "float64") +
+                          "  %r: tensor = aten::binomial(count=%n, prob=%p) \"r\" @0\n"),
+                  low, shares, "binomial " + std::to_string(trials) + " " + std::to_string(p));
+  }
+  for (double p : {0.0, 1.0})
+    for (double v : numbers(filled("n", 50, "float32") + filled("p", p, "float32") +
+                            "  %r: tensor = aten::binomial(count=%n, prob=%p) \"r\" @0\n"))
+      ASSERT_EQ(v, 50 * p);
+}
+
 // Each pass of a loop, and each branch, would draw the numbers that the program drew once.
 TEST(Generator, draws_inside_branches_are_refused) {
   const std::string text =
