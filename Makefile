@@ -1,6 +1,7 @@
 # The commands of README.md. Each builds on CMake presets (CMakePresets.json) and can be run by hand as well.
 #
-#   make setup build run test bench      prepare the machine; release build; demo; all tests; benchmarks
+#   make setup build run test            prepare the machine; release build; demo; all tests
+#   make bench bench-ops                 cost of imports; run time of operators beside PyTorch and JAX
 #   make format check check-all          format the sources; quick checks before a commit; every long check
 #   make corpora docs fuzz               record cases from PyTorch; generated pages; fuzzers, 60 s each
 #
@@ -15,7 +16,7 @@ export CTEST_OUTPUT_ON_FAILURE := 1
 
 sources = $(shell git ls-files --cached --others --exclude-standard '*.cpp' '*.hpp' '*.h')
 
-.PHONY: setup build run test bench format check check-all corpora docs fuzz clean
+.PHONY: setup build run test bench bench-ops format check check-all corpora docs fuzz clean
 
 setup:
 	tools/setup
@@ -35,6 +36,10 @@ test: build
 bench: build
 	python3 bench/import_bench.py --page docs/performance.md
 
+# Run time of our StableHLO beside PyTorch's and JAX's, operator by operator.
+bench-ops: build
+	"$$(tools/environment bench)/bin/python" bench/ops_bench.py --page docs/performance.md
+
 format:
 	clang-format-14 -i $(sources)
 
@@ -47,8 +52,8 @@ check: setup
 # ---- Long checks: check-all takes every one. .ci/run takes one of CI_CHECKS in turn: those that have been green on a whole
 # tree, so that a change is judged by what it broke. A check is entered there by the commit that makes it green.
 
-LONG_CHECKS := check-asan check-tsan check-clang check-coverage check-fuzz
-CI_CHECKS := check-asan check-tsan check-clang check-coverage
+LONG_CHECKS := check-operators check-asan check-tsan check-clang check-coverage check-fuzz
+CI_CHECKS := check-operators check-asan check-tsan check-clang check-coverage
 .PHONY: $(LONG_CHECKS) list-ci-checks
 
 list-ci-checks:
@@ -62,6 +67,10 @@ define preset_tests
 	cmake --build --preset $(1) -j $(JOBS)
 	ctest --preset $(1) -j $(JOBS)
 endef
+
+# All of PyTorch's own samples of its operators, recorded.
+check-operators: build
+	ctest --preset release -C long -L opinfo -j $(JOBS)
 
 check-asan: setup
 	$(call preset_tests,asan)
