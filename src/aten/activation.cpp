@@ -210,7 +210,8 @@ Value log_softmax_value(Lower& l, Value x, int64_t axis) {
   if (!x.has_value()) return {};
   auto axes = softmax_axes(l.type(x), axis);
   Formula shifted = Formula(l, x) - greatest_along(l, x, axes);
-  return shifted - log(sum_along(l, exp(shifted), axes));
+  Formula sums(l, sum_value(l, exp(shifted), axes));
+  return shifted - Formula(l, spread(l, log(sums), axes, l.type(x).dims));
 }
 
 Tensor softmax(Lower& l, Tensor self, int64_t dim, Optional<DType> dtype) {

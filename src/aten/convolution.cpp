@@ -1,6 +1,7 @@
 // Convolutions: torch.nn.functional's "Convolution functions". All are one StableHLO operation; it is a correlation, as
 // in PyTorch, and takes PyTorch's NCHW and OIHW as they are.
 #include <array>
+#include <numeric>
 
 #include "aten/axes.hpp"
 #include "aten/families.hpp"
@@ -56,7 +57,8 @@ stablehlo::Convolution plain_window(const Spec& spec) {
   return c;
 }
 
-// The transposed convolution is a plain one over an input spread out by the stride, with the kernel mirrored.
+// The transposed convolution is a plain one over an input spread out by the stride, with the kernel mirrored
+// (transposed_kernel): not by window_reversal, which takes XLA's CPU from its fast convolutions to a plain loop.
 stablehlo::Convolution transposed_window(Lower& l, const Spec& spec, const Dims& kernel) {
   stablehlo::Convolution c{};
   for (size_t i = 0; i < spec.stride.size(); ++i) {
@@ -69,12 +71,11 @@ stablehlo::Convolution transposed_window(Lower& l, const Spec& spec, const Dims&
   }
   c.lhs_dilation = spec.stride;
   c.rhs_dilation = spec.dilation;
-  c.window_reversal.assign(spec.stride.size(), true);
   c.feature_group_count = spec.groups;
   return c;
 }
 
-// [in, out / g, ...] to [out, in / g, ...].
+// [in, out / g, ...] to [out, in / g, ...], mirrored.
 Value transposed_kernel(Lower& l, Value weight, int64_t groups) {
   Dims shape = l.type(weight).dims;
   Dim in = floordiv(shape[0], Dim(groups)), out = shape[1];
@@ -86,6 +87,9 @@ Value transposed_kernel(Lower& l, Value weight, int64_t groups) {
   Dims result = shape;
   result[0] = Dim(groups) * out;
   result[1] = in;
+  Ints spatial(shape.size() - 2);
+  std::iota(spatial.begin(), spatial.end(), 2);
+  weight = l.hlo.reverse(weight, spatial);
   return l.hlo.reshape(l.hlo.transpose(l.hlo.reshape(weight, grouped), order), result);
 }
 

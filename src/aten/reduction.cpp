@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "aten/axes.hpp"
 #include "aten/families.hpp"
 #include "aten/pointwise.hpp"
 #include "aten/special_functions.hpp"
@@ -230,9 +231,11 @@ Tensor extreme(Lower& l, Tensor self, const Axes& dim, bool keepdim) {
 template <Directions kBeyond>
 std::tuple<Value, Value> first_extreme(Lower& l, Value x, int64_t axis) {
   DType dtype = l.type(x).dtype;
-  Value positions = l.hlo.iota({DType::Int64, l.type(x).dims}, axis);
+  const Dims dims = l.type(x).dims;
+  DType place = place_dtype(dims[static_cast<size_t>(axis)]);
+  Value positions = l.hlo.iota({place, dims}, axis);
   Scalar start = kBeyond == Directions::Gt ? l.lowest(dtype) : l.highest(dtype);
-  Values inits{l.constant(dtype, start), l.constant(DType::Int64, Scalar(INT64_MAX))};
+  Values inits{l.constant(dtype, start), l.constant(place, l.highest(place))};
   Values best = l.hlo.reduce({x, positions}, inits, {axis}, [&](std::span<const Value> v) {
     Formula a(l, v[0]), i(l, v[1]), b(l, v[2]), j(l, v[3]);
     Formula a_nan = is_nan(a), b_nan = is_nan(b);
@@ -241,7 +244,7 @@ std::tuple<Value, Value> first_extreme(Lower& l, Value x, int64_t axis) {
     Formula first = beyond | (alike & (i < j));
     return Values{select(first, a, b), select(first, i, j)};
   });
-  return {best[0], best[1]};
+  return {best[0], l.convert(best[1], DType::Int64)};
 }
 
 template <Directions kBeyond>

@@ -2,9 +2,11 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 
 #include "aten/axes.hpp"
 #include "aten/families.hpp"
+#include "aten/formula.hpp"
 #include "aten/indexing.hpp"
 #include "aten/shaping.hpp"
 #include "aten/sorting.hpp"
@@ -60,6 +62,33 @@ Tensor argsort_stable(Lower& l, Tensor self, Ignored, int64_t dim, bool descendi
 }
 Tensor msort(Lower& l, Tensor self) { return std::get<0>(sort(l, self, 0, false)); }
 
+// Numbers that float32 holds exactly.
+bool fits_float32(DType dtype) { return dtype == DType::Float32 || info(dtype).bytes <= 2; }
+
+// The k first of an axis sorted by sort_values, in the one form that XLA knows to be a top-k and does without sorting
+// the rest: rows of float32 compared by nothing but GT, places in int32, both cut to k. In the total order of
+// IEEE 754 a positive NaN is the largest, a negative one the smallest.
+Sorted top_values(Lower& l, Value v, int64_t axis, const Dim& k, bool largest) {
+  DType dtype = l.type(v).dtype;
+  Value moved = move_last(l, v, axis);
+  Dims shape = l.type(moved).dims;
+  Dim size = shape.back();
+  Formula x(l, l.convert(moved, DType::Float32));
+  Formula keys = select(is_nan(x), std::numeric_limits<double>::quiet_NaN(), x);
+  if (!largest) keys = -keys;
+  Dims rows{floordiv(product(shape), size), size};
+  Values out = l.hlo.sort(
+      {l.hlo.reshape(keys, rows), l.hlo.iota({DType::Int32, rows}, 1)}, 1, true, [&](std::span<const Value> a) {
+        return l.hlo.compare(a[0], a[1], ComparisonDirection::Gt, stablehlo::ComparisonType::TotalOrder);
+      });
+  shape.back() = k;
+  auto first = [&](Value sorted) {
+    return move_from_last(l, l.hlo.reshape(slice_axis(l, sorted, 1, 0, k), shape), axis);
+  };
+  Formula values(l, first(out[0]));
+  return {l.convert(largest ? values : -values, dtype), l.convert(first(out[1]), DType::Int64)};
+}
+
 // The k first of the sorted axis. Which of equal elements PyTorch picks is not defined; here the earlier ones.
 Pair topk(Lower& l, Tensor self, Dim k, int64_t dim, bool largest, bool) {
   if (self.is_poison() || !has_order(l, self)) return {};
@@ -68,8 +97,15 @@ Pair topk(Lower& l, Tensor self, Dim k, int64_t dim, bool largest, bool) {
   Dim size = self.rank() == 0 ? Dim(1) : self.dim(*axis);
   if (k < Dim(0) || k > size) return l.wrong("topk of " + k.text() + " in an axis of " + size.text());
   Dims shape = self.rank() == 0 ? Dims{Dim(1)} : self.shape();
-  Sorted s = sort_values(l, l.hlo.reshape(l.read(self), shape), shape, *axis, largest);
-  Value values = slice_axis(l, s.values, *axis, 0, k), places = slice_axis(l, s.places, *axis, 0, k);
+  Value v = l.hlo.reshape(l.read(self), shape);
+  Sorted s;
+  if (fits_float32(self.dtype()) && place_dtype(size) == DType::Int32 && size > Dim(0)) {
+    s = top_values(l, v, *axis, k, largest);
+  } else {
+    s = sort_values(l, v, shape, *axis, largest);
+    s = {slice_axis(l, s.values, *axis, 0, k), slice_axis(l, s.places, *axis, 0, k)};
+  }
+  auto [values, places] = s;
   if (self.rank() > 0) return {l.make(values), l.make(places)};
   if (k == Dim(0)) return {l.make(values), l.make(places)};
   return {l.make(l.hlo.reshape(values, {})), l.make(l.hlo.reshape(places, {}))};
