@@ -23,9 +23,11 @@ def order(path):
     return path.suffix, path.name
 
 
-def pack(folder, target, only=""):
-    """-> (number of files, their bytes, bytes of the pack)."""
-    files = sorted((f for f in pathlib.Path(folder).iterdir() if f.name.endswith(SUFFIXES) and re.search(only, f.name)), key=order)
+def pack(folder, target, only="", names=None):
+    """Of the files that fit the regular expression, and of the cases in names if given.
+    -> (number of files, their bytes, bytes of the pack)."""
+    files = sorted((f for f in pathlib.Path(folder).iterdir() if f.name.endswith(SUFFIXES) and re.search(only, f.name)
+                    and (names is None or f.name.partition(".")[0] in names)), key=order)
     plain = io.BytesIO()
     with tarfile.open(fileobj=plain, mode="w", format=tarfile.USTAR_FORMAT) as tar:
         for path in files:
