@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """Make the op-coverage corpus from PyTorch's own OpInfo database.
 
-  python make_corpus.py OUT_DIR --profile small|medium|full [--ops REGEX] [--samples-from K] [--seed N]
+  python make_corpus.py OUT_DIR --profile small|medium|full [--ops REGEX] [--dtypes A,B] [--samples-from K] [--seed N]
 
 small   one float32 sample of every OpInfo (of the first supported dtype where there is no float32)
-medium  small + one sample of every other dtype
-full    medium + float32 samples 2 and 3 + in-place and method variant (float32, first sample)
+medium  small + one sample of every other dtype, but for int16, int8 and complex128
+full    medium + one sample of those + float32 samples 2 and 3 + in-place and method variant (float32, first sample)
 
 --samples-from K starts at the K-th eligible sample instead of the first: with 3 or more no sample of the corpus made
 without it occurs.  An op with too few samples then has no case.  --seed N gives other values.
@@ -15,7 +15,8 @@ OUT_DIR/cases/NAME__VARIANT__DTYPE__I.safetensors  tools/corpus/README.md; label
 OUT_DIR/index.json                                 every case, also the failed ones
 OUT_DIR/log.jsonl                                  the restart log: run the same command again to go on
 
-All inputs of these programs are tensors; OpInfo's other arguments are constants in them.  Judge an importer with
+All inputs of these programs are tensors; OpInfo's other arguments are constants in them, so that a program of an operator
+that creates tensors (arange, randn, the windows) has no input.  Judge an importer with
 tools/corpus/score.py.  Needs torch, numpy, expecttest. OUT_DIR is no part of any repository.
 """
 import argparse
@@ -39,6 +40,7 @@ from casefile import Case  # noqa: E402
 from pool import Pool, worker_loop  # noqa: E402
 
 DTYPES = ["float32", "float64", "float16", "bfloat16", "int64", "int32", "uint8", "bool", "complex64"]
+RARE_DTYPES = ["int16", "int8", "complex128"]  # profile full
 # Outputs unique only up to sign/phase: compared by absolute value.
 ABS = {"svd", "linalg.svd", "linalg.eig", "linalg.eigh", "linalg.qr", "qr"}
 MAX_ELEMENTS = 1 << 20  # samples with more are passed over
@@ -74,13 +76,14 @@ def units(ops, profile):
     out = []
     for i, op in enumerate(ops):
         sup = op.supported_dtypes("cpu")
-        dts = [d for d in DTYPES if getattr(torch, d) in sup]
+        dts = [d for d in DTYPES + RARE_DTYPES if getattr(torch, d) in sup]
         if not dts:
             continue
         out.append(("small", i, "function", dts[0], [0]))
         if profile != "small":
-            out += [("medium", i, "function", d, [0]) for d in dts[1:]]
+            out += [("medium", i, "function", d, [0]) for d in dts[1:] if d not in RARE_DTYPES]
         if profile == "full":
+            out += [("full", i, "function", d, [0]) for d in dts[1:] if d in RARE_DTYPES]
             if dts[0] == "float32":
                 out.append(("full", i, "function", "float32", [1, 2]))
             if op.get_inplace() is not None:
@@ -137,24 +140,40 @@ class Worker:
                         atol = max(atol, x.d[dtype])
         return [float(rtol), float(atol)]
 
-    def samples(self, op, dtype, want):
-        """{rank: (sample, its number in OpInfo)}, deterministic. Only samples with a tensor input are eligible. The
-        order: the first two that are not trivial (trivial: an empty tensor, or 0-dimensional tensors only), the first
-        trivial one, so that edge cases stay covered, then the others that are not trivial, then the trivial ones.
-        Ranks count from the --samples-from-th in this order."""
-        torch = self.torch
+    def tensors(self, tree):
         from torch.utils import _pytree as pytree
+        return [x for x in pytree.tree_leaves(tree) if isinstance(x, self.torch.Tensor)]
+
+    def results(self, op, sample):
+        """The tensors an operator creates; none where the sample is one it refuses. The generator of samples sees no difference."""
+        with self.torch.random.fork_rng():
+            try:
+                return self.tensors(op.op(sample.input, *sample.args, **sample.kwargs))
+            except Exception:
+                return []
+
+    def samples(self, op, dtype, want):
+        """{rank: (sample, its number in OpInfo)}, deterministic. Eligible are the samples with a tensor input, or all where
+        none has one. The order: the first two that are not trivial (trivial: an empty tensor among the inputs, or, without
+        inputs, among the results, or 0-dimensional tensors only), the first trivial one, so that edge cases stay covered,
+        then the others that are not trivial, then the trivial ones. Ranks count from the --samples-from-th in this order."""
+        torch = self.torch
         seed(*self.key, "sample", full_name(op), dtype)
         start = self.args.samples_from
         big, small, enough, head = [], [], 3 + start, None
+        inputs = False
         gen = iter(op.sample_inputs("cpu", dtype, requires_grad=False))
         try:
             for n, s in enumerate(itertools.islice(gen, 60 if start == 0 else 400)):
-                ts = [x for x in pytree.tree_leaves((s.input, s.args, s.kwargs)) if isinstance(x, torch.Tensor)]
+                ts = self.tensors((s.input, s.args, s.kwargs))
+                if ts and not inputs:
+                    inputs, big, small = True, [], []
+                if not inputs:
+                    ts = self.results(op, s)
                 if ts and sum(x.numel() for x in ts) <= MAX_ELEMENTS:
                     trivial = any(x.numel() == 0 for x in ts) or all(x.dim() == 0 for x in ts)
                     (small if trivial else big).append((s, n))
-                if head is None and (len(big) > 2 and (small or n > 30) or n == 59):
+                if head is None and (inputs and len(big) > 2 and (small or n > 30) or n == 59):
                     head = big[:2] + small[:1] + big[2:] + small[1:]
                 if head is not None and (start == 0 or len(big) + len(small) >= enough + 3):
                     break
@@ -191,7 +210,7 @@ class Worker:
                 c["opinfo_sample"] = ss[i][1]
             else:
                 if i == 0:
-                    emit({"case": dict(c, status="no_such_sample" if self.args.samples_from else "no_tensor_input")})
+                    emit({"case": dict(c, status="no_such_sample" if self.args.samples_from else "no_tensor")})
                 continue
             t0 = time.time()
             self.stage = "prepare"
@@ -325,7 +344,7 @@ def write_index(args, n_ops, version):
             if key not in seen:
                 seen.add(key)
                 cases.append(c)
-    cases.sort(key=lambda c: (c["op"], c["variant"], DTYPES.index(c["dtype"]), c["sample"]))
+    cases.sort(key=lambda c: (c["op"], c["variant"], (DTYPES + RARE_DTYPES).index(c["dtype"]), c["sample"]))
     idx = {"torch": version, "op_infos": n_ops, "samples_from": args.samples_from, "seed": args.seed, "cases": cases}
     tmp = os.path.join(args.out, "index.json.tmp")
     json.dump(idx, open(tmp, "w"), separators=(",", ":"))
@@ -338,6 +357,7 @@ def main():
     ap.add_argument("out")
     ap.add_argument("--profile", default="small", choices=["small", "medium", "full"])
     ap.add_argument("--ops", help="regular expression on the op's name")
+    ap.add_argument("--dtypes", type=lambda s: s.split(","), metavar="A,B", help="these dtypes only")
     ap.add_argument("--samples-from", type=int, default=0, metavar="K", help="start at the K-th eligible sample (default 0)")
     ap.add_argument("--seed", type=int, default=0, metavar="N", help="other values with another N (default 0)")
     ap.add_argument("--timeout", type=int, default=60, help="seconds a case")
@@ -368,7 +388,8 @@ def main():
     t0 = time.time()
     if not args.index_only:
         todo = [u for u in units(ops, args.profile) if (full_name(ops[u[1]]), u[2], u[3], u[4][0]) not in done
-                and (not args.ops or re.search(args.ops, full_name(ops[u[1]])))]
+                and (not args.ops or re.search(args.ops, full_name(ops[u[1]])))
+                and (not args.dtypes or u[3] in args.dtypes)]
         print(f"{len(ops)} OpInfos, {len(todo)} units to do", flush=True)
         log = open(logp, "a", buffering=1)
         pool = Pool([sys.executable, os.path.abspath(__file__), args.out, "--timeout", str(args.timeout),
