@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
 """Make the op-coverage corpus from PyTorch's own OpInfo database.
 
-  python make_corpus.py OUT_DIR --profile small|medium|full [--ops REGEX] [--dtypes A,B] [--samples-from K] [--seed N]
+  python make_corpus.py OUT_DIR --profile small|medium|full [--ops REGEX] [--dtypes A,B] [--samples-from K | --reference] [--seed N]
 
 small   one float32 sample of every OpInfo (of the first supported dtype where there is no float32)
 medium  small + one sample of every other dtype, but for int16, int8 and complex128
 full    medium + one sample of those + float32 samples 2 and 3 + in-place and method variant (float32, first sample)
 
 --samples-from K starts at the K-th eligible sample instead of the first: with 3 or more no sample of the corpus made
-without it occurs.  An op with too few samples then has no case.  --seed N gives other values.
+without it occurs.  An op with too few samples then has no case.  --reference takes OpInfo's reference inputs instead, which
+250 operators have: those with infinities and NaN first.  --seed N gives other values.
 
 OUT_DIR/cases/NAME__VARIANT__DTYPE__I.pt2          torch.export.export(strict=False), no decomposition
 OUT_DIR/cases/NAME__VARIANT__DTYPE__I.safetensors  tools/corpus/README.md; labels op, variant, dtype, profile
@@ -186,6 +187,20 @@ class Worker:
         pick += [x for x in big + small if x[1] not in taken]
         return {k: pick[start + k] for k in want if start + k < len(pick)}
 
+    def reference(self, op, dtype, want):
+        """The same of OpInfo's reference inputs: those with a value that is not finite first, then from the last one on, where
+        numbers in a tensor's place and mixed dtypes are."""
+        torch = self.torch
+        seed(*self.key, "reference", full_name(op), dtype)
+        pick = []
+        if op.reference_inputs_func is not None:
+            for n, s in enumerate(itertools.islice(op.reference_inputs("cpu", dtype, requires_grad=False), 400)):
+                ts = self.tensors((s.input, s.args, s.kwargs))
+                if ts and sum(x.numel() for x in ts) <= MAX_ELEMENTS >> 6:
+                    pick.append((all(bool(torch.isfinite(x).all()) for x in ts), -n, s))
+            pick.sort(key=lambda x: x[:2])
+        return {k: (pick[k][2], -pick[k][1]) for k in want if k < len(pick)}
+
     def handle(self, u, emit):
         torch = self.torch
         op = self.ops[u["op"]]
@@ -194,7 +209,7 @@ class Worker:
         emit({"begin": [u["want"][0], base_name(op)]})
         signal.alarm(self.args.timeout)
         try:
-            ss = self.samples(op, dtype, u["want"])
+            ss = (self.reference if self.args.reference else self.samples)(op, dtype, u["want"])
         except (Exception, Alarm) as e:
             ss, err = {}, e
             emit({"case": dict(common, sample=u["want"][0], status="sample_fail",
@@ -210,7 +225,7 @@ class Worker:
                 c["opinfo_sample"] = ss[i][1]
             else:
                 if i == 0:
-                    emit({"case": dict(c, status="no_such_sample" if self.args.samples_from else "no_tensor")})
+                    emit({"case": dict(c, status="no_such_sample" if self.args.samples_from or self.args.reference else "no_tensor")})
                 continue
             t0 = time.time()
             self.stage = "prepare"
@@ -345,7 +360,7 @@ def write_index(args, n_ops, version):
                 seen.add(key)
                 cases.append(c)
     cases.sort(key=lambda c: (c["op"], c["variant"], (DTYPES + RARE_DTYPES).index(c["dtype"]), c["sample"]))
-    idx = {"torch": version, "op_infos": n_ops, "samples_from": args.samples_from, "seed": args.seed, "cases": cases}
+    idx = {"torch": version, "op_infos": n_ops, "samples_from": args.samples_from, "reference": args.reference, "seed": args.seed, "cases": cases}
     tmp = os.path.join(args.out, "index.json.tmp")
     json.dump(idx, open(tmp, "w"), separators=(",", ":"))
     os.replace(tmp, os.path.join(args.out, "index.json"))
@@ -359,6 +374,7 @@ def main():
     ap.add_argument("--ops", help="regular expression on the op's name")
     ap.add_argument("--dtypes", type=lambda s: s.split(","), metavar="A,B", help="these dtypes only")
     ap.add_argument("--samples-from", type=int, default=0, metavar="K", help="start at the K-th eligible sample (default 0)")
+    ap.add_argument("--reference", action="store_true", help="OpInfo's reference inputs in the samples' place")
     ap.add_argument("--seed", type=int, default=0, metavar="N", help="other values with another N (default 0)")
     ap.add_argument("--timeout", type=int, default=60, help="seconds a case")
     ap.add_argument("--index-only", action="store_true", help="only rewrite index.json from the log")
@@ -393,7 +409,8 @@ def main():
         print(f"{len(ops)} OpInfos, {len(todo)} units to do", flush=True)
         log = open(logp, "a", buffering=1)
         pool = Pool([sys.executable, os.path.abspath(__file__), args.out, "--timeout", str(args.timeout),
-                         "--samples-from", str(args.samples_from), "--seed", str(args.seed)], args.timeout * 2)
+                         "--samples-from", str(args.samples_from), "--seed", str(args.seed)] + ["--reference"] * args.reference,
+                    args.timeout * 2)
         for k, (level, i, var, dt, want) in enumerate(todo):
             unit = {"level": level, "op": i, "variant": var, "dtype": dt, "want": want}
 
