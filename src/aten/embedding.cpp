@@ -1,6 +1,7 @@
 // Look-up tables: torch.nn.functional's "Sparse functions".
 #include "aten/axes.hpp"
 #include "aten/families.hpp"
+#include "aten/reduction.hpp"
 #include "base/kinds.hpp"
 
 namespace torchlift::aten {
@@ -179,6 +180,20 @@ BagResults embedding_bag_padding_idx(Lower& l, Tensor weight, Tensor indices, Te
                                 padding);
 }
 
+// ---- embedding_renorm
+
+// The rows that `indices` names, scaled down where their norm is above max_norm.
+Tensor embedding_renorm(Lower& l, Tensor self, Tensor indices, double max_norm, double norm_type) {
+  if (self.is_poison() || indices.is_poison() || !l.expect_rank(self, 2, 2, "self") || !integer_indices(l, indices))
+    return {};
+  Dim count = 1;
+  for (const Dim& d : indices.shape()) count = count * d;
+  Value named = gather_bags(l, l.full({self.dim(0)}, DType::Bool, false), l.hlo.reshape(l.read(indices), {count}),
+                            l.full({count}, DType::Bool, true), Reducer::Or);
+  if (!named.has_value()) return {};
+  return l.where(l.make(insert_axis(l, named, 1)), renorm(l, self, norm_type, 0, max_norm), self);
+}
+
 // ---- one_hot
 
 // A one where the class is, int64. Without num_classes their number depends on the values.
@@ -207,6 +222,7 @@ std::span<const Row> embedding_ops() {
       op<embedding>("embedding"),
       op<embedding_bag>("embedding_bag"),
       op<embedding_bag_padding_idx>("embedding_bag.padding_idx"),
+      op<embedding_renorm>("embedding_renorm"),
       op<one_hot>("one_hot"),
   };
   return rows;

@@ -32,6 +32,8 @@ std::tuple<Tensor, Tensor> max_along(Lower& l, Tensor self, int64_t dim, bool ke
 std::tuple<Tensor, Tensor> min_along(Lower& l, Tensor self, int64_t dim, bool keepdim);
 Tensor linalg_vector_norm(Lower& l, Tensor self, Scalar ord, Optional<std::vector<int64_t>> dim, bool keepdim,
                           Optional<DType> dtype);
+// The slices of `dim` whose p-norm is above maxnorm, scaled down to it.
+Tensor renorm(Lower& l, Tensor self, Scalar p, int64_t dim, Scalar maxnorm);
 Tensor pairwise_distance(Lower& l, Tensor x1, Tensor x2, double p, double eps, bool keepdim);
 
 }  // namespace torchlift::aten

@@ -149,7 +149,6 @@ Tensor frobenius_norm(Lower& l, Tensor self, Axes dim, bool keepdim) {
   return linalg_vector_norm(l, self, Scalar(2), dim, keepdim, {});
 }
 
-// Every slice along dim whose norm is greater than maxnorm is scaled down to it.
 Tensor renorm(Lower& l, Tensor self, Scalar p, int64_t dim, Scalar maxnorm) {
   auto axis = l.axis(dim, self.rank());
   if (!axis || !l.expect_rank(self, 2, 64, "self")) return {};
