@@ -89,14 +89,15 @@ Formula incomplete_gamma(Formula a, Formula x, bool upper) {
   Formula low = lower_series(safe_a, safe_x, regular & !by_fraction);
   Formula high = upper_fraction(safe_a, select(by_fraction, safe_x, safe_a + 1.0), regular & by_fraction);
   Formula result = upper ? select(by_fraction, high, 1.0 - low) : select(by_fraction, 1.0 - high, low);
+  // NaN only where nothing below decides, as in PyTorch: the other argument may be infinite or zero.
+  result = select(is_nan(a) | is_nan(x), kNaN, result);
   double at_zero = upper ? 1 : 0;  // of x; the other end is the complement
   result = select(eq(x, kInfinity), 1 - at_zero, result);
   result = select(eq(a, kInfinity), at_zero, result);
   result = select(eq(a, kInfinity) & eq(x, kInfinity), kNaN, result);
   result = select(eq(x, 0.0), at_zero, result);
   result = select(eq(a, 0.0), select(x > 0.0, 1 - at_zero, x.like(kNaN)), result);
-  result = select((a < 0.0) | (x < 0.0), kNaN, result);
-  return select(is_nan(a) | is_nan(x), kNaN, result);
+  return select((a < 0.0) | (x < 0.0), kNaN, result);
 }
 
 template <bool kUpper>
@@ -197,18 +198,23 @@ Formula legendre_p(Formula x, Formula n) {
 
 using Polynomial = Formula (*)(Formula x, Formula n);
 
-// The degree is cut to a whole number.
+// PyTorch converts the degree to int64: cut to a whole number, and the smallest one where it does not fit.
+Formula degree(Formula n) {
+  constexpr double kTooLarge = 9223372036854775808.0;  // 2^63
+  Formula whole = trunc(convert(n, DType::Float64));
+  return select(whole < kTooLarge, whole, -1.0);
+}
+
 template <Polynomial kFn>
 Tensor polynomial_of(Lower& l, Operand x, Operand n) {
-  return zip_float(l, x, n, [](Formula a, Formula b) {
-    return convert(kFn(convert(a, DType::Float64), trunc(convert(b, DType::Float64))), a.dtype());
-  });
+  return zip_float(l, x, n,
+                   [](Formula a, Formula b) { return convert(kFn(convert(a, DType::Float64), degree(b)), a.dtype()); });
 }
 // The same over [0, 1].
 template <Polynomial kFn>
 Tensor shifted(Lower& l, Operand x, Operand n) {
   return zip_float(l, x, n, [](Formula a, Formula b) {
-    return convert(kFn(convert(a, DType::Float64) * 2.0 - 1.0, trunc(convert(b, DType::Float64))), a.dtype());
+    return convert(kFn(convert(a, DType::Float64) * 2.0 - 1.0, degree(b)), a.dtype());
   });
 }
 

@@ -39,17 +39,18 @@ Tensor polygamma(Lower& l, int64_t n, Tensor self) {
 }
 Tensor polygamma_inplace(Lower& l, Tensor self, int64_t n) { return polygamma(l, n, self); }
 
-// p (p - 1) / 4 log(pi) + the sum of lgamma(self - j / 2) over 0 <= j < p.
+// p (p - 1) / 4 log(pi) + the sum of lgamma(self - j / 2) over 0 <= j < p, rounded after each step as PyTorch does:
+// near a pole of lgamma what the subtraction loses counts.
 Tensor mvlgamma(Lower& l, Tensor self, int64_t p) {
   constexpr int64_t kMostTerms = 1024;
   if (p < 1 || p > kMostTerms) return l.wrong("expected p of mvlgamma between 1 and 1024, got " + std::to_string(p));
   const double log_pi = 1.14472988584940017414;
+  DType dtype = lower::float_type(self.dtype());
   return map_wide(l, self, [&](Formula x) {
-    return formula::in_float64(x, [&](Formula v) {
-      Formula result = v.like(static_cast<double>(p * (p - 1)) / 4 * log_pi);
-      for (int64_t j = 0; j < p; ++j) result = result + formula::lgamma(v - static_cast<double>(j) / 2);
-      return result;
-    });
+    auto step = [&](Formula v) { return v.with(rounded(l, v, dtype)); };
+    Formula sum = x.like(0);
+    for (int64_t j = p - 1; j >= 0; --j) sum = sum + step(formula::lgamma(step(x - static_cast<double>(j) / 2)));
+    return step(sum) + step(x.like(static_cast<double>(p * (p - 1)) / 4 * log_pi));
   });
 }
 
