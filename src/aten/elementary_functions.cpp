@@ -69,6 +69,46 @@ Formula complex_sqrt(Formula z) {
   return complex(real(root), with_sign_of(imag(root), imag(z)));
 }
 
+namespace {
+
+Formula infinite(Formula x) { return eq(abs(x), kInfinity); }
+
+}  // namespace
+
+Formula c_exp(Formula z) {
+  Formula re = real(z), im = imag(z), size = exp(re);
+  Formula angle = is_finite(im);
+  Formula gone = eq(re, -kInfinity);
+  // Without an angle only the greatest and the least size say anything.
+  Formula unknown = select(gone, 0.0, re.like(kNaN));
+  Formula lost = complex(select(eq(re, kInfinity), re, unknown), unknown);
+  Formula result = select(angle, exp(z), lost);
+  return select(eq(im, 0.0), complex(size, im), result);
+}
+
+Formula c_log(Formula z) {
+  Formula re = real(z), im = imag(z);
+  return select(infinite(re) | infinite(im), complex(re.like(kInfinity), atan2(im, re)), log(z));
+}
+
+// Products of zeros in NaN's place, and of ones in an infinity's, say what an infinity times a number is.
+Formula c_product(Formula x, Formula y) {
+  Formula a = real(x), b = imag(x), c = real(y), d = imag(y);
+  auto boxed = [&](Formula v) { return with_sign_of(convert(infinite(v), v.dtype()), v); };
+  auto no_nan = [](Formula v) { return select(is_nan(v), with_sign_of(v.like(0), v), v); };
+  auto re = [&] { return a * c - b * d; };
+  auto im = [&] { return a * d + b * c; };
+  Formula lost = is_nan(re()) & is_nan(im()), plain = complex(re(), im());
+  Formula left = infinite(a) | infinite(b), right = infinite(c) | infinite(d);
+  Formula overflow = (infinite(a * c) | infinite(b * d) | infinite(a * d) | infinite(b * c)) & !(left | right);
+  Formula clear_left = right | overflow, clear_right = left | overflow;
+  a = select(left, boxed(a), a), b = select(left, boxed(b), b);
+  c = select(clear_right, no_nan(c), c), d = select(clear_right, no_nan(d), d);
+  c = select(right, boxed(c), c), d = select(right, boxed(d), d);
+  a = select(clear_left, no_nan(a), a), b = select(clear_left, no_nan(b), b);
+  return select(lost & (left | right | overflow), complex(re() * kInfinity, im() * kInfinity), plain);
+}
+
 Formula sign_bit(Formula x) { return bits(x) < 0.0; }
 
 Formula next_toward(Formula from, Formula to) {

@@ -10,16 +10,50 @@ namespace torchlift::aten {
 
 // ---- arithmetic
 
+namespace {
+
+// b * factor. Of complex numbers by all four products, also for a factor of one: PyTorch's are NaN in a part where the
+// other is infinite.
+Formula times(Formula b, const Scalar& factor) {
+  if (!is_complex(b.dtype())) return b * b.like(factor);
+  std::complex<double> f = factor.to_complex();
+  Formula re = real(b), im = imag(b);
+  return complex(re * f.real() - im * f.imag(), re * f.imag() + im * f.real());
+}
+
+// x / y. Of complex numbers by Smith's method, as PyTorch does: others find an infinity where this gives NaN.
+Formula quotient(Formula x, Formula y) {
+  if (!is_complex(x.dtype())) return x / y;
+  Formula a = real(x), b = imag(x), c = real(y), d = imag(y);
+  Formula turned = abs(c) < abs(d);
+  // The longer part of y divides the shorter.
+  Formula longer = select(turned, d, c), shorter = select(turned, c, d);
+  Formula ratio = shorter / longer, scale = 1.0 / (longer + shorter * ratio);
+  Formula re = select(turned, a * ratio + b, a + b * ratio) * scale;
+  Formula im = select(turned, b * ratio - a, b - a * ratio) * scale;
+  Formula zero = eq(c, 0.0) & eq(d, 0.0);
+  return select(zero, complex(a / abs(c), b / abs(d)), complex(re, im));
+}
+
+Scalar negative(const Scalar& number) {
+  if (number.is_complex()) return Scalar(-number.to_complex());
+  return number.is_float() ? Scalar(-number.to_double()) : Scalar(-number.to_int());
+}
+
+}  // namespace
+
 // self + alpha * other. bool + bool is "or"; alpha must not be a float where the operands are integers.
 Tensor add(Lower& l, Tensor self, Operand other, Scalar alpha) {
-  if (alpha.is_one()) return l.add(self, other);
-  return zip_wide(l, self, other, [&](Formula a, Formula b) { return a + b * b.like(alpha); });
+  if (alpha.is_one() && !is_complex(self.dtype()) && !is_complex(other.dtype())) return l.add(self, other);
+  return zip_wide(l, self, other, [&](Formula a, Formula b) { return a + times(b, alpha); });
 }
 
 // self - alpha * other. PyTorch refuses bool operands.
 Tensor sub(Lower& l, Tensor self, Operand other, Scalar alpha) {
+  if (is_complex(self.dtype()) || is_complex(other.dtype()))
+    return zip_wide(l, self, other, [&](Formula a, Formula b) { return a + times(b, negative(alpha)); });
   if (alpha.is_one()) return l.sub(self, other);
-  return zip_wide(l, self, other, [&](Formula a, Formula b) { return a - b * b.like(alpha); });
+  return zip_wide(l, self, other, [&](Formula a, Formula b) { return a - times(b, alpha); });
 }
 
 // other - alpha * self.
@@ -33,7 +67,8 @@ Tensor addcmul(Lower& l, Tensor self, Tensor tensor1, Tensor tensor2, Scalar val
   std::array operands{self, tensor1, tensor2};
   DType dtype = lower::result_type(operands);
   return zip_all(l, operands, lower::accumulate_type(dtype), dtype, [&](std::span<const Formula> v) {
-    return value.is_one() ? v[0] + v[1] * v[2] : v[0] + v[0].like(value) * v[1] * v[2];
+    bool plain = value.is_one() && !is_complex(dtype);
+    return plain ? v[0] + v[1] * v[2] : v[0] + times(v[1], value) * v[2];
   });
 }
 
@@ -43,7 +78,7 @@ Tensor addcdiv(Lower& l, Tensor self, Tensor tensor1, Tensor tensor2, Scalar val
   DType dtype = lower::result_type(operands);
   if (is_integral(dtype)) return l.wrong("integer division with addcdiv is no longer supported by PyTorch");
   return zip_all(l, operands, lower::accumulate_type(dtype), dtype,
-                 [&](std::span<const Formula> v) { return v[0] + v[0].like(value) * v[1] / v[2]; });
+                 [&](std::span<const Formula> v) { return v[0] + quotient(times(v[1], value), v[2]); });
 }
 
 // self + weight * (end - self), from whichever end is nearer, as PyTorch does: exact at both.
@@ -59,7 +94,10 @@ Tensor lerp(Lower& l, Tensor self, Tensor end, Operand weight) {
 // ---- division
 
 // self / other; integers become float32.
-Tensor div(Lower& l, Tensor self, Operand other) { return l.div(self, other); }
+Tensor div(Lower& l, Tensor self, Operand other) {
+  if (is_complex(self.dtype()) || is_complex(other.dtype())) return zip_float(l, self, other, quotient);
+  return l.div(self, other);
+}
 
 namespace {
 
@@ -98,7 +136,7 @@ Formula truncated_quotient(Formula a, Formula b) { return is_integral(a.dtype())
 
 // The quotient rounded down (floor) or toward zero (trunc), in result_type; integers stay integers.
 Tensor div_mode(Lower& l, Tensor self, Operand other, Optional<std::string> rounding_mode) {
-  if (!rounding_mode) return l.div(self, other);
+  if (!rounding_mode) return div(l, self, other);
   if (*rounding_mode == "floor") return zip_wide(l, self, other, floor_quotient);
   if (*rounding_mode == "trunc") return zip_wide(l, self, other, truncated_quotient);
   return l.unsupported("rounding_mode", "'" + *rounding_mode + "'", "PyTorch knows None, 'trunc' and 'floor'");
@@ -165,6 +203,13 @@ Formula integer_power(Formula base, Formula n) {
   return select((n >= 0.0) | is_unit, power, 0.0);
 }
 
+// As C's cpow where an operand is not finite; elsewhere the plugin's power is the nearer one.
+Formula power(Formula x, Formula y) {
+  if (!is_complex(x.dtype())) return formula::pow(x, y);
+  Formula finite = is_finite(real(x)) & is_finite(imag(x)) & is_finite(real(y)) & is_finite(imag(y));
+  return select(finite, formula::pow(x, y), formula::c_exp(formula::c_product(y, formula::c_log(x))));
+}
+
 constexpr int64_t kLargestUnrolledPower = 16;
 
 // ATen's pow_tensor_scalar: roots (not of float16) and small powers are computed as such.
@@ -179,7 +224,7 @@ Formula power_by_number(Formula base, const Scalar& exponent, bool roots) {
   if (!floating) return integer_power(base, exponent.to_int());
   if (n > 0 && n <= kLargestUnrolledPower && n == std::trunc(n)) return integer_power(base, static_cast<int64_t>(n));
   if (floating && (n == -1 || n == -2)) return 1.0 / integer_power(base, static_cast<int64_t>(-n));
-  return pow(base, base.like(exponent));
+  return power(base, base.like(exponent));
 }
 
 }  // namespace
@@ -187,9 +232,8 @@ Formula power_by_number(Formula base, const Scalar& exponent, bool roots) {
 // self ** exponent in result_type. Integers to a negative number are refused, as in PyTorch.
 Tensor pow(Lower& l, Operand self, Operand exponent) {
   if (!exponent.number())
-    return zip_wide(l, self, exponent, [](Formula a, Formula b) {
-      return is_integer(a.dtype()) ? integer_power(a, b) : formula::pow(a, b);
-    });
+    return zip_wide(l, self, exponent,
+                    [](Formula a, Formula b) { return is_integer(a.dtype()) ? integer_power(a, b) : power(a, b); });
   const Scalar& number = *exponent.number();
   DType dtype = lower::result_type(std::array{Tensor(self), Tensor(exponent)});
   if (is_integral(dtype) && number.to_int() < 0)
@@ -205,7 +249,7 @@ Tensor float_power(Lower& l, Operand self, Operand exponent) {
   if (exponent.number())
     return zip_all(l, std::array{Tensor(self)}, dtype, dtype,
                    [&](std::span<const Formula> v) { return power_by_number(v[0], *exponent.number(), true); });
-  return zip(l, self, exponent, dtype, [](Formula a, Formula b) { return formula::pow(a, b); });
+  return zip(l, self, exponent, dtype, power);
 }
 
 // self * 2 ** other.
@@ -290,14 +334,21 @@ Tensor xlog1py(Lower& l, Operand self, Operand other) {
 
 namespace {
 
+// log(exp(a) + exp(b)) of complex numbers, by the greater real part, as PyTorch has it where they are not finite.
+Formula complex_log_of_sum(Formula a, Formula b) {
+  Formula first = real(a) >= real(b);
+  Formula result = select(first, a, b) + log1p(formula::c_exp(select(first, b - a, a - b)));
+  Formula level = eq(real(a), real(b)) & !is_finite(real(a));
+  result = select(level, select(real(a) < 0.0, b, formula::c_log(formula::c_exp(a) + formula::c_exp(b))), result);
+  Formula nan = is_nan(real(a)) | is_nan(imag(a)) | is_nan(real(b)) | is_nan(imag(b));
+  Formula part = real(a).like(kNaN);
+  return select(nan, complex(part, part), result);
+}
+
 // log(exp(a) + exp(b)) without overflow: the greater plus a correction; two equal infinities are that infinity.
 template <typename Correction>
 Tensor log_of_sum(Lower& l, Tensor self, Tensor other, Correction&& correction) {
   return zip_float(l, self, other, [&](Formula a, Formula b) {
-    if (is_complex(a.dtype())) {  // by the greater real part
-      Formula first = real(a) >= real(b);
-      return select(first, a, b) + correction(select(first, b - a, a - b));
-    }
     Formula infinite = eq(abs(a), std::numeric_limits<double>::infinity()) & eq(a, b);
     return select(infinite, a, max(a, b) + correction(-abs(a - b)));
   });
@@ -306,9 +357,12 @@ Tensor log_of_sum(Lower& l, Tensor self, Tensor other, Correction&& correction) 
 }  // namespace
 
 Tensor logaddexp(Lower& l, Tensor self, Tensor other) {
+  if (is_complex(self.dtype()) || is_complex(other.dtype())) return zip_float(l, self, other, complex_log_of_sum);
   return log_of_sum(l, self, other, [](Formula d) { return log1p(exp(d)); });
 }
 Tensor logaddexp2(Lower& l, Tensor self, Tensor other) {
+  if (is_complex(self.dtype()) || is_complex(other.dtype()))
+    return l.wrong("expected real numbers, got " + describe(self) + " and " + describe(other));
   return log_of_sum(l, self, other, [](Formula d) { return log1p(exp2(d)) * kLog2OfE; });
 }
 

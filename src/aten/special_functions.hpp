@@ -25,6 +25,11 @@ struct Parts {
 };
 Parts frexp(Formula x);
 
+// ---- complex numbers as in C, which tells what becomes of infinities
+Formula c_product(Formula x, Formula y);
+Formula c_exp(Formula z);
+Formula c_log(Formula z);
+
 // ---- exponentials; the powers of two are exact
 Formula exp2(Formula x);
 Formula log2(Formula x);
