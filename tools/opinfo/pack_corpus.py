@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Pack a corpus of make_corpus.py into TARGET/PREFIX<profile>.tar.xz, one pack for each profile.
+"""Pack a corpus of make_corpus.py into TARGET/PROFILE.tar.xz, one pack for each profile, or with --name all into NAME.tar.xz.
 
-    python tools/opinfo/pack_corpus.py CORPUS tests/data/opinfo [--prefix wide_]
+    python tools/opinfo/pack_corpus.py CORPUS tests/data/opinfo [--name wide]
 
 ctest runs `small` always and the others where they are asked for (`make check-operators`). PACK.known beside a pack lists
 the cases that are refused today, and why (tests/cases/judge.cpp).
@@ -21,15 +21,15 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("corpus", type=pathlib.Path)
     parser.add_argument("target", type=pathlib.Path)
-    parser.add_argument("--prefix", default="")
+    parser.add_argument("--name")
     options = parser.parse_args()
     names = collections.defaultdict(set)
     for case in json.loads((options.corpus / "index.json").read_text())["cases"]:
         if case["status"] == "ok":
-            names[case["profile"]].add(case["name"])
-    for profile, of_profile in sorted(names.items()):
-        target = options.target / f"{options.prefix}{profile}.tar.xz"
-        number, plain, packed = pack.pack(options.corpus / "cases", target, names=of_profile)
+            names[options.name or case["profile"]].add(case["name"])
+    for name, of_pack in sorted(names.items()):
+        target = options.target / f"{name}.tar.xz"
+        number, plain, packed = pack.pack(options.corpus / "cases", target, names=of_pack)
         print(f"{target}: {number} files, {plain / 1e6:.2f} MB in {packed / 1e6:.3f} MB")
 
 
