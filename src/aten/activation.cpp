@@ -50,11 +50,13 @@ Tensor prelu(Lower& l, Tensor self, Tensor weight) {
 }
 // The same with a weight that broadcasts.
 Tensor prelu_kernel(Lower& l, Tensor self, Tensor weight) {
+  if (!equal_dtypes(l, self, weight) || !computes_in(l, self.dtype(), takes::kRealFloats)) return {};
   return zip_wide(l, self, weight, [](Formula x, Formula w) { return select(x > 0.0, x, w * x); });
 }
 
 // self where it is above the threshold, else value.
 Tensor threshold(Lower& l, Tensor self, Scalar threshold, Scalar value) {
+  if (!computes_in(l, self.dtype(), takes::kNumbers)) return {};
   return map(l, self, {}, [&](Formula x) { return select(x <= x.like(threshold), x.like(value), x); });
 }
 
@@ -138,8 +140,8 @@ Tensor gelu(Lower& l, Tensor self, std::string approximate) {
   if (approximate != "tanh")
     return l.unsupported("approximate", "'" + approximate + "'", "PyTorch knows 'none' and 'tanh'");
   constexpr double kSqrtTwoOverPi = 0.79788456080286535588;
-  return activate(l, self,
-                  [](Formula x) { return x * 0.5 * (tanh((x + x * x * x * 0.044715) * kSqrtTwoOverPi) + 1.0); });
+  // (1 + tanh(u)) / 2 is the logistic function of 2u, which does not cancel.
+  return activate(l, self, [](Formula x) { return x * logistic((x + x * x * x * 0.044715) * (2 * kSqrtTwoOverPi)); });
 }
 
 // ---- the rest

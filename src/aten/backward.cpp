@@ -12,18 +12,18 @@ namespace {
 
 using Axes = std::vector<int64_t>;
 
-// grad * derivative(x), in the dtype of x.
+// grad * derivative(x). `kinds`: what PyTorch computes in.
 template <typename Fn>
-Tensor chain(Lower& l, Tensor grad, Tensor x, Fn&& derivative) {
-  return zip_all(l, std::array{grad, x}, lower::accumulate_type(x.dtype()), x.dtype(),
-                 [&](std::span<const Formula> v) { return v[0] * derivative(v[1]); });
+Tensor chain(Lower& l, Tensor grad, Tensor x, Fn&& derivative, unsigned kinds = takes::kRealFloats) {
+  if (!computes_in(l, lower::result_type(std::array{grad, x}), kinds)) return {};
+  return zip_wide(l, grad, x, [&](Formula g, Formula v) { return g * derivative(v); });
 }
 
 // grad where the condition on x holds, else zero.
 template <typename Fn>
 Tensor gate(Lower& l, Tensor grad, Tensor x, Fn&& open) {
-  return zip_all(l, std::array{grad, x}, lower::accumulate_type(x.dtype()), x.dtype(),
-                 [&](std::span<const Formula> v) { return select(open(v[1]), v[0], 0.0); });
+  if (!computes_in(l, lower::result_type(std::array{grad, x}), takes::kNumbers)) return {};
+  return zip_wide(l, grad, x, [&](Formula g, Formula v) { return select(open(v), g, 0.0); });
 }
 
 // The gradient of a loss of pairs: grad * derivative(self, target), over the count if the loss is a mean.
@@ -48,16 +48,21 @@ Tensor hardtanh_backward(Lower& l, Tensor grad_output, Tensor self, Scalar min_v
   return gate(l, grad_output, self, [&](Formula x) { return (x > x.like(min_val)) & (x < x.like(max_val)); });
 }
 Tensor tanh_backward(Lower& l, Tensor grad_output, Tensor output) {
-  return chain(l, grad_output, output, [](Formula y) { return 1.0 - y * y; });
+  return chain(
+      l, grad_output, output, [](Formula y) { return conjugate(1.0 - y * y); }, takes::kRealFloats | takes::kComplex);
 }
 Tensor sigmoid_backward(Lower& l, Tensor grad_output, Tensor output) {
-  return chain(l, grad_output, output, [](Formula y) { return (1.0 - y) * y; });
+  return chain(
+      l, grad_output, output, [](Formula y) { return conjugate((1.0 - y) * y); }, takes::kRealFloats | takes::kComplex);
 }
 Tensor silu_backward(Lower& l, Tensor grad_output, Tensor self) {
-  return chain(l, grad_output, self, [](Formula x) {
-    Formula s = logistic(x);
-    return s * (x * (1.0 - s) + 1.0);
-  });
+  return chain(
+      l, grad_output, self,
+      [](Formula x) {
+        Formula s = logistic(x);
+        return s * (x * (1.0 - s) + 1.0);
+      },
+      takes::kRealFloats | takes::kComplex);
 }
 Tensor leaky_relu_backward(Lower& l, Tensor grad_output, Tensor self, Scalar negative_slope, bool) {
   return chain(l, grad_output, self, [&](Formula x) { return select(x > 0.0, 1.0, x.like(negative_slope)); });

@@ -16,6 +16,7 @@ Tensor bits(Lower& l, Operand self, Operand other) {
 // Over truth values: zero is false, everything else true, NaN too.
 template <Binary kOp>
 Tensor logical(Lower& l, Tensor self, Tensor other) {
+  if (!computes_in(l, lower::result_type(std::array{self, other}), takes::kReal | takes::kComplex)) return {};
   return zip(l, self, other, DType::Bool, [&](Formula a, Formula b) { return (l.hlo.*kOp)(a, b); });
 }
 
@@ -64,12 +65,16 @@ Formula greatest_common_divisor(Formula a, Formula b) {
 
 }  // namespace
 
-Tensor gcd(Lower& l, Tensor self, Tensor other) { return zip(l, self, other, {}, greatest_common_divisor); }
+Tensor gcd(Lower& l, Tensor self, Tensor other) {
+  if (!computes_in(l, lower::result_type(std::array{self, other}), takes::kIntegers)) return {};
+  return zip(l, self, other, {}, greatest_common_divisor);
+}
 
 // |self / gcd * other|, 0 where both are 0. As in C++, narrow integers are computed as int, and the result wraps.
 Tensor lcm(Lower& l, Tensor self, Tensor other) {
   DType dtype = lower::result_type(std::array{self, other});
-  DType compute = is_integer(dtype) && info(dtype).bytes < 4 ? DType::Int32 : dtype;
+  if (!computes_in(l, dtype, takes::kIntegers)) return {};
+  DType compute = info(dtype).bytes < 4 ? DType::Int32 : dtype;
   return zip_all(l, std::array{self, other}, compute, dtype, [](std::span<const Formula> v) {
     Formula divisor = greatest_common_divisor(v[0], v[1]);
     Formula result = v[0] / select(eq(divisor, 0.0), 1.0, divisor) * v[1];

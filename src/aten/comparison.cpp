@@ -65,7 +65,8 @@ Tensor isreal(Lower& l, Tensor self) {
 
 // |self - other| <= atol + |rtol * other|, where that distance is finite; equal values are close in any case.
 Tensor isclose(Lower& l, Tensor self, Tensor other, double rtol, double atol, bool equal_nan) {
-  DType dtype = lower::result_type(std::array{self, other});
+  if (!equal_dtypes(l, self, other)) return {};
+  DType dtype = self.dtype();
   return zip(l, self, other, dtype, [&](Formula a, Formula b) {
     Formula close = eq(a, b);
     if (equal_nan && !is_integral(dtype)) close = close | (is_nan(a) & is_nan(b));

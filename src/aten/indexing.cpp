@@ -289,6 +289,7 @@ Tensor where(Lower& l, Tensor condition, Operand self, Operand other) {
 Tensor masked_fill(Lower& l, Tensor self, Tensor mask, Operand value) {
   if (self.is_poison() || mask.is_poison() || value.is_poison()) return {};
   if (value.rank() != 0) return l.wrong("expected a 0-D value, got " + describe(value));
+  if (!is_bool(mask.dtype())) return l.wrong("expected a bool mask, got " + describe(mask));
   std::array operands{self, mask};
   auto shape = l.broadcast_shapes(operands);
   if (!shape) return {};

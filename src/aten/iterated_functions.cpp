@@ -102,6 +102,7 @@ Formula incomplete_gamma(Formula a, Formula x, bool upper) {
 
 template <bool kUpper>
 Tensor igamma(Lower& l, Tensor self, Tensor other) {
+  if (!computes_in(l, lower::result_type(std::array{self, other}), takes::kRealFloats)) return {};
   return zip_float(l, self, other, [](Formula a, Formula x) {
     return convert(incomplete_gamma(convert(a, DType::Float64), convert(x, DType::Float64), kUpper), a.dtype());
   });
@@ -207,15 +208,18 @@ Formula degree(Formula n) {
 
 template <Polynomial kFn>
 Tensor polynomial_of(Lower& l, Operand x, Operand n) {
-  return zip_float(l, x, n,
-                   [](Formula a, Formula b) { return convert(kFn(convert(a, DType::Float64), degree(b)), a.dtype()); });
+  return zip_float(
+      l, x, n,
+      [](Formula a, Formula b) { return convert(kFn(convert(a, DType::Float64), degree(b)), a.dtype()); },
+      takes::kFloats);
 }
 // The same over [0, 1].
 template <Polynomial kFn>
 Tensor shifted(Lower& l, Operand x, Operand n) {
-  return zip_float(l, x, n, [](Formula a, Formula b) {
-    return convert(kFn(convert(a, DType::Float64) * 2.0 - 1.0, degree(b)), a.dtype());
-  });
+  return zip_float(
+      l, x, n,
+      [](Formula a, Formula b) { return convert(kFn(convert(a, DType::Float64) * 2.0 - 1.0, degree(b)), a.dtype()); },
+      takes::kFloats);
 }
 
 }  // namespace

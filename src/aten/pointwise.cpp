@@ -3,10 +3,46 @@
 
 #include <cmath>
 
+#include "aten/axes.hpp"
 #include "aten/families.hpp"
 #include "aten/special_functions.hpp"
 
 namespace torchlift::aten {
+
+using namespace takes;  // NOLINT: the names of kinds of dtypes
+
+namespace {
+
+unsigned kind_of(DType dtype) {
+  if (is_bool(dtype)) return kBool;
+  if (is_integer(dtype)) return kIntegers;
+  if (is_complex(dtype)) return dtype == DType::Complex32 ? kComplexHalf : kComplex;
+  return info(dtype).bytes <= 2 ? kHalves : kFloats;
+}
+
+// A complex number that is real, beside a real tensor: PyTorch takes it in some places.
+Operand real_number(Lower& l, Operand operand) {
+  const auto& n = operand.number();
+  return n && n->is_complex() && n->to_complex().imag() == 0 ? l.wrap(n->to_complex().real()) : Tensor(operand);
+}
+
+DType promoted(std::initializer_list<Tensor> operands) {
+  return lower::result_type(std::span(operands.begin(), operands.size()));
+}
+
+}  // namespace
+
+bool computes_in(Lower& l, DType dtype, unsigned kinds) {
+  if ((kind_of(dtype) & kinds) != 0) return true;
+  l.wrong("PyTorch does not compute this in " + std::string(info(dtype).torch_name));
+  return false;
+}
+
+bool equal_dtypes(Lower& l, Tensor a, Tensor b) {
+  if (a.is_poison() || b.is_poison() || a.dtype() == b.dtype()) return true;
+  l.wrong("expected equal dtypes, got " + describe(a) + " and " + describe(b));
+  return false;
+}
 
 // ---- arithmetic
 
@@ -50,6 +86,8 @@ Tensor add(Lower& l, Tensor self, Operand other, Scalar alpha) {
 
 // self - alpha * other. PyTorch refuses bool operands.
 Tensor sub(Lower& l, Tensor self, Operand other, Scalar alpha) {
+  for (const Tensor& t : {self, Tensor(other)})
+    if (is_bool(t.dtype())) return l.wrong("PyTorch subtracts no bool, got " + describe(t));
   if (is_complex(self.dtype()) || is_complex(other.dtype()))
     return zip_wide(l, self, other, [&](Formula a, Formula b) { return a + times(b, negative(alpha)); });
   if (alpha.is_one()) return l.sub(self, other);
@@ -66,25 +104,32 @@ Tensor mul(Lower& l, Tensor self, Operand other) { return l.mul(self, other); }
 Tensor addcmul(Lower& l, Tensor self, Tensor tensor1, Tensor tensor2, Scalar value) {
   std::array operands{self, tensor1, tensor2};
   DType dtype = lower::result_type(operands);
+  if (!computes_in(l, dtype, kNumbers | kComplex | kComplexHalf)) return {};
   return zip_all(l, operands, lower::accumulate_type(dtype), dtype, [&](std::span<const Formula> v) {
     bool plain = value.is_one() && !is_complex(dtype);
     return plain ? v[0] + v[1] * v[2] : v[0] + times(v[1], value) * v[2];
   });
 }
 
-// self + value * tensor1 / tensor2. PyTorch refuses integers.
+// self + value * tensor1 / tensor2. PyTorch refuses to divide integers.
 Tensor addcdiv(Lower& l, Tensor self, Tensor tensor1, Tensor tensor2, Scalar value) {
   std::array operands{self, tensor1, tensor2};
   DType dtype = lower::result_type(operands);
-  if (is_integral(dtype)) return l.wrong("integer division with addcdiv is no longer supported by PyTorch");
+  if (is_integral(tensor1.dtype()) && is_integral(tensor2.dtype()))
+    return l.wrong("integer division with addcdiv is no longer supported by PyTorch");
+  if (!computes_in(l, dtype, kRealFloats | kComplex)) return {};
   return zip_all(l, operands, lower::accumulate_type(dtype), dtype,
                  [&](std::span<const Formula> v) { return v[0] + quotient(times(v[1], value), v[2]); });
 }
 
-// self + weight * (end - self), from whichever end is nearer, as PyTorch does: exact at both.
+// self + weight * (end - self), from whichever end is nearer, as PyTorch does: exact at both. A weight without
+// dimensions may have any dtype.
 Tensor lerp(Lower& l, Tensor self, Tensor end, Operand weight) {
+  if (!is_complex(self.dtype())) weight = real_number(l, weight);
   std::array operands{self, end, Tensor(weight)};
-  DType dtype = lower::result_type(operands);
+  DType dtype = weight.number() ? self.dtype() : lower::result_type(operands);
+  if (!equal_dtypes(l, self, end) || (weight.rank() > 0 && !equal_dtypes(l, self, weight))) return {};
+  if (!computes_in(l, dtype, kRealFloats | kComplex)) return {};
   return zip_all(l, operands, lower::accumulate_type(dtype), dtype, [&](std::span<const Formula> v) {
     Formula distance = v[1] - v[0], w = v[2];
     return select(abs(w) < 0.5, v[0] + w * distance, v[1] - distance * (1.0 - w));
@@ -95,8 +140,9 @@ Tensor lerp(Lower& l, Tensor self, Tensor end, Operand weight) {
 
 // self / other; integers become float32.
 Tensor div(Lower& l, Tensor self, Operand other) {
-  if (is_complex(self.dtype()) || is_complex(other.dtype())) return zip_float(l, self, other, quotient);
-  return l.div(self, other);
+  DType dtype = promoted({self, other});
+  if (!computes_in(l, dtype, kReal | kComplex)) return {};
+  return is_complex(dtype) ? zip_wide(l, self, other, quotient) : l.div(self, other);
 }
 
 namespace {
@@ -130,19 +176,23 @@ Formula floor_quotient(Formula a, Formula b) {
   return is_integral(a.dtype()) ? floor_quotient_of_integers(a, b) : floor_quotient_of_floats(a, b);
 }
 
-Formula truncated_quotient(Formula a, Formula b) { return is_integral(a.dtype()) ? a / b : trunc(a / b); }
-
 }  // namespace
 
 // The quotient rounded down (floor) or toward zero (trunc), in result_type; integers stay integers.
 Tensor div_mode(Lower& l, Tensor self, Operand other, Optional<std::string> rounding_mode) {
   if (!rounding_mode) return div(l, self, other);
+  if (!computes_in(l, promoted({self, other}), kNumbers)) return {};
   if (*rounding_mode == "floor") return zip_wide(l, self, other, floor_quotient);
-  if (*rounding_mode == "trunc") return zip_wide(l, self, other, truncated_quotient);
+  if (*rounding_mode == "trunc")  // PyTorch rounds the quotient to half precision first
+    return zip_wide(l, self, other, [&](Formula a, Formula b) {
+      return is_integral(a.dtype()) ? a / b : trunc(a.with(rounded(l, a / b, promoted({self, other}))));
+    });
   return l.unsupported("rounding_mode", "'" + *rounding_mode + "'", "PyTorch knows None, 'trunc' and 'floor'");
 }
 
-Tensor floor_divide(Lower& l, Tensor self, Operand other) { return zip_wide(l, self, other, floor_quotient); }
+Tensor floor_divide(Lower& l, Tensor self, Operand other) {
+  return computes_in(l, promoted({self, other}), kNumbers) ? zip_wide(l, self, other, floor_quotient) : Tensor();
+}
 
 namespace {
 
@@ -150,6 +200,7 @@ namespace {
 template <typename Fn>
 Tensor zip_rounded(Lower& l, Tensor a, Tensor b, Fn&& fn) {
   DType dtype = lower::result_type(std::array{a, b});
+  if (!computes_in(l, dtype, kNumbers)) return {};
   return zip_wide(l, l.to(a, dtype), l.to(b, dtype), std::forward<Fn>(fn));
 }
 
@@ -231,6 +282,8 @@ Formula power_by_number(Formula base, const Scalar& exponent, bool roots) {
 
 // self ** exponent in result_type. Integers to a negative number are refused, as in PyTorch.
 Tensor pow(Lower& l, Operand self, Operand exponent) {
+  if (!exponent.number() && !self.number() && !computes_in(l, promoted({self, exponent}), kNumbers | kComplex))
+    return {};
   if (!exponent.number())
     return zip_wide(l, self, exponent,
                     [](Formula a, Formula b) { return is_integer(a.dtype()) ? integer_power(a, b) : power(a, b); });
@@ -252,8 +305,11 @@ Tensor float_power(Lower& l, Operand self, Operand exponent) {
   return zip(l, self, exponent, dtype, power);
 }
 
-// self * 2 ** other.
+// self * 2 ** other. PyTorch takes no bool to scale floats, and makes a complex half of a complex number's float16.
 Tensor ldexp(Lower& l, Tensor self, Tensor other) {
+  if (is_float(self.dtype()) && is_bool(other.dtype())) return l.wrong("expected numbers, got " + describe(other));
+  if (is_complex(self.dtype()) && other.dtype() == DType::Float16 && other.rank() > 0)
+    return l.wrong("PyTorch does not compute this in complex32");
   return zip_float(l, self, other, [](Formula x, Formula n) { return x * exp2(n); });
 }
 
@@ -263,9 +319,14 @@ Tensor ldexp(Lower& l, Tensor self, Tensor other) {
 Tensor clamp(Lower& l, Tensor self, Optional<Operand> min, Optional<Operand> max) {
   if (!min && !max) return l.wrong("clamp: at least one of `min` and `max` must not be None");
   std::vector<Tensor> operands{self};
-  if (min) operands.push_back(*min);
-  if (max) operands.push_back(*max);
+  bool numbers = true;
+  for (const auto& bound : {min, max}) {
+    if (!bound) continue;
+    numbers = numbers && bound->number();
+    operands.push_back(min && max && is_float(self.dtype()) ? real_number(l, *bound) : *bound);
+  }
   DType dtype = lower::result_type(operands);
+  if (!computes_in(l, dtype, numbers || operands.size() == 3 ? kNumbers : kReal)) return {};
   return zip_all(l, operands, dtype, dtype, [&](std::span<const Formula> v) {
     Formula x = v[0];
     if (min) x = formula::max(x, v[1]);
@@ -277,33 +338,39 @@ Tensor clamp_min(Lower& l, Tensor self, Operand min) { return clamp(l, self, min
 Tensor clamp_max(Lower& l, Tensor self, Operand max) { return clamp(l, self, {}, max); }
 
 // The greater; NaN wins.
-Tensor maximum(Lower& l, Tensor self, Tensor other) { return l.maximum(self, other); }
-Tensor minimum(Lower& l, Tensor self, Tensor other) { return l.minimum(self, other); }
+Tensor maximum(Lower& l, Tensor self, Tensor other) {
+  return computes_in(l, promoted({self, other}), kReal) ? l.maximum(self, other) : Tensor();
+}
+Tensor minimum(Lower& l, Tensor self, Tensor other) {
+  return computes_in(l, promoted({self, other}), kReal) ? l.minimum(self, other) : Tensor();
+}
 
 // The greater; a NaN is passed over where the other is a number.
 Tensor fmax(Lower& l, Tensor self, Tensor other) {
+  if (!computes_in(l, promoted({self, other}), kReal)) return {};
   return zip(l, self, other, {},
              [](Formula a, Formula b) { return select(is_nan(a), b, select(is_nan(b), a, max(a, b))); });
 }
 Tensor fmin(Lower& l, Tensor self, Tensor other) {
+  if (!computes_in(l, promoted({self, other}), kReal)) return {};
   return zip(l, self, other, {},
              [](Formula a, Formula b) { return select(is_nan(a), b, select(is_nan(b), a, min(a, b))); });
 }
 
 // 0 below zero, 1 above, values at zero; NaN gives 0.
 Tensor heaviside(Lower& l, Tensor self, Tensor values) {
+  if (!equal_dtypes(l, self, values) || !computes_in(l, self.dtype(), kReal)) return {};
   return zip(l, self, values, {},
              [](Formula x, Formula v) { return select(eq(x, 0.0), v, convert(x > 0.0, x.dtype())); });
 }
 
 // ---- formulas of two operands
 
-Tensor atan2(Lower& l, Tensor self, Tensor other) {
-  return zip_float(l, self, other, [](Formula y, Formula x) { return formula::atan2(y, x); });
-}
+Tensor atan2(Lower& l, Tensor self, Tensor other) { return zip_float(l, self, other, formula::atan2, kRealFloats); }
 
 // sqrt(self^2 + other^2), scaled by the greater so that no square overflows.
 Tensor hypot(Lower& l, Tensor self, Tensor other) {
+  if (!computes_in(l, promoted({self, other}), kRealFloats)) return {};
   return zip_wide(l, self, other, [](Formula a, Formula b) {
     Formula x = abs(a), y = abs(b);
     Formula large = max(x, y), small = min(x, y);
@@ -320,16 +387,21 @@ Tensor copysign(Lower& l, Tensor self, Operand other) {
 }
 
 // The next representable number toward other: one step in the integers that order floats as their bits do.
-Tensor nextafter(Lower& l, Tensor self, Tensor other) { return zip(l, self, other, {}, formula::next_toward); }
+Tensor nextafter(Lower& l, Tensor self, Tensor other) {
+  if (!computes_in(l, promoted({self, other}), kRealFloats)) return {};
+  return zip(l, self, other, {}, formula::next_toward);
+}
 
 // self * log(other), 0 where self is 0 (unless other is NaN).
 Tensor xlogy(Lower& l, Operand self, Operand other) {
-  return zip_float(l, self, other,
-                   [](Formula x, Formula y) { return select(is_nan(y), y, select(eq(x, 0.0), 0.0, x * log(y))); });
+  return zip_float(
+      l, self, other, [](Formula x, Formula y) { return select(is_nan(y), y, select(eq(x, 0.0), 0.0, x * log(y))); },
+      kRealFloats);
 }
 Tensor xlog1py(Lower& l, Operand self, Operand other) {
-  return zip_float(l, self, other,
-                   [](Formula x, Formula y) { return select(is_nan(y), y, select(eq(x, 0.0), 0.0, x * log1p(y))); });
+  return zip_float(
+      l, self, other, [](Formula x, Formula y) { return select(is_nan(y), y, select(eq(x, 0.0), 0.0, x * log1p(y))); },
+      kRealFloats);
 }
 
 namespace {
@@ -347,8 +419,10 @@ Formula complex_log_of_sum(Formula a, Formula b) {
 
 // log(exp(a) + exp(b)) without overflow: the greater plus a correction; two equal infinities are that infinity.
 template <typename Correction>
-Tensor log_of_sum(Lower& l, Tensor self, Tensor other, Correction&& correction) {
-  return zip_float(l, self, other, [&](Formula a, Formula b) {
+Tensor log_of_sum(Lower& l, Tensor self, Tensor other, unsigned kinds, Correction&& correction) {
+  if (!computes_in(l, promoted({self, other}), kinds)) return {};
+  return zip_wide(l, self, other, [&](Formula a, Formula b) {
+    if (is_complex(a.dtype())) return complex_log_of_sum(a, b);
     Formula infinite = eq(abs(a), std::numeric_limits<double>::infinity()) & eq(a, b);
     return select(infinite, a, max(a, b) + correction(-abs(a - b)));
   });
@@ -357,13 +431,10 @@ Tensor log_of_sum(Lower& l, Tensor self, Tensor other, Correction&& correction) 
 }  // namespace
 
 Tensor logaddexp(Lower& l, Tensor self, Tensor other) {
-  if (is_complex(self.dtype()) || is_complex(other.dtype())) return zip_float(l, self, other, complex_log_of_sum);
-  return log_of_sum(l, self, other, [](Formula d) { return log1p(exp(d)); });
+  return log_of_sum(l, self, other, kRealFloats | kComplex, [](Formula d) { return log1p(exp(d)); });
 }
 Tensor logaddexp2(Lower& l, Tensor self, Tensor other) {
-  if (is_complex(self.dtype()) || is_complex(other.dtype()))
-    return l.wrong("expected real numbers, got " + describe(self) + " and " + describe(other));
-  return log_of_sum(l, self, other, [](Formula d) { return log1p(exp2(d)) * kLog2OfE; });
+  return log_of_sum(l, self, other, kRealFloats, [](Formula d) { return log1p(exp2(d)) * kLog2OfE; });
 }
 
 std::span<const Row> pointwise_ops() {

@@ -8,6 +8,17 @@
 
 namespace torchlift::aten {
 
+// What PyTorch's kernels of an operator compute in. Nothing else is taken: no result would be PyTorch's.
+namespace takes {
+inline constexpr unsigned kBool = 1, kIntegers = 2, kHalves = 4, kFloats = 8, kComplex = 16, kComplexHalf = 32;
+inline constexpr unsigned kRealFloats = kHalves | kFloats, kAnyFloats = kRealFloats | kComplex | kComplexHalf,
+                          kNumbers = kIntegers | kRealFloats, kReal = kBool | kNumbers;
+}  // namespace takes
+// Refuses where `dtype` is none of `kinds`.
+bool computes_in(Lower& l, DType dtype, unsigned kinds);
+// Refuses where the dtypes differ.
+bool equal_dtypes(Lower& l, Tensor a, Tensor b);
+
 // fn(value) over one operand, in `compute` (the operand's dtype if it is not given).
 template <typename Fn>
 Tensor map(Lower& l, Tensor self, Optional<DType> compute, Fn&& fn) {
@@ -61,10 +72,11 @@ Tensor zip_wide(Lower& l, Tensor a, Tensor b, Fn&& fn) {
                  [&](std::span<const Formula> v) { return fn(v[0], v[1]); });
 }
 
-// As zip_wide, where PyTorch computes in floating point: integers become float32.
+// As zip_wide, where PyTorch computes in floating point: integers become float32. `kinds`: what it computes in.
 template <typename Fn>
-Tensor zip_float(Lower& l, Tensor a, Tensor b, Fn&& fn) {
+Tensor zip_float(Lower& l, Tensor a, Tensor b, Fn&& fn, unsigned kinds = takes::kAnyFloats) {
   DType dtype = lower::float_type(lower::result_type(std::array{a, b}));
+  if (!computes_in(l, dtype, kinds)) return {};
   return zip_all(l, std::array{a, b}, lower::accumulate_type(dtype), dtype,
                  [&](std::span<const Formula> v) { return fn(v[0], v[1]); });
 }

@@ -15,12 +15,10 @@ Tensor special(Lower& l, Tensor self) {
 
 }  // namespace
 
-// (1 + erf(x / sqrt(2))) / 2, rounded after each step as PyTorch does.
+// erfc(-x / sqrt(2)) / 2, in float64: PyTorch's own (1 + erf(x / sqrt(2))) / 2 has no correct digit far below zero.
 Tensor ndtr(Lower& l, Tensor self) {
-  DType dtype = lower::float_type(self.dtype());
   return map_wide(l, self, [&](Formula x) {
-    auto step = [&](Formula v) { return v.with(rounded(l, v, dtype)); };
-    return step(step(erf(step(x * 0.70710678118654752440))) + 1.0) * 0.5;
+    return formula::in_float64(x, [](Formula v) { return erfc(v * -0.70710678118654752440) * 0.5; });
   });
 }
 
@@ -54,9 +52,7 @@ Tensor mvlgamma(Lower& l, Tensor self, int64_t p) {
   });
 }
 
-Tensor zeta(Lower& l, Operand self, Operand other) {
-  return zip_float(l, self, other, [](Formula s, Formula q) { return formula::zeta(s, q); });
-}
+Tensor zeta(Lower& l, Operand self, Operand other) { return zip_float(l, self, other, formula::zeta, takes::kFloats); }
 
 std::span<const Row> special_ops() {
   static constexpr Row rows[] = {
