@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Chebyshev coefficients of src/aten/bessel_functions.cpp, computed with 40 digits. Needs mpmath.
+"""Coefficients of src/aten/bessel_functions.cpp (Chebyshev) and of log gamma in special_functions.cpp (powers), computed with 40
+digits. Needs mpmath.
 
     python tools/gen_chebyshev.py        prints the tables
 """
@@ -69,3 +70,17 @@ def neg(s,which):
 show("kAiryP", cheb(lambda s: neg(s,'P'),40,80))
 show("kAiryQ", cheb(lambda s: neg(s,'Q'),40,80))
 print("//",mp.nstr(z2,20),mp.nstr(z6,20))
+# log gamma near 2, over (x - 1) (x - 2): in powers of t = 2 (x - 2)
+def monomials(c):
+    before, here, out = [mp.mpf(1)], [mp.mpf(0), mp.mpf(1)], [mp.mpf(0)] * len(c)
+    for k, ck in enumerate(c):
+        t = before if k == 0 else here
+        for i, v in enumerate(t): out[i] += ck * v
+        if k > 0: before, here = here, [(2 * here[i - 1] if i else 0) - (before[i] if i < len(before) else 0) for i in range(len(here) + 1)]
+    return out
+def log_gamma(d):
+    x = d + 2
+    return mp.loggamma(x) / (d * (1 + d)) if abs(d) > mp.mpf(10) ** -15 else mp.psi(0, 2)
+c = trim(cheb(on(-0.5, 0.5, log_gamma), 30, 65))
+print(f"lgamma, highest first: {len(c)}")
+print(", ".join(mp.nstr(x, 17) for x in reversed(monomials(c))))

@@ -154,36 +154,36 @@ Formula of_inverse(Formula x, double b) { return 2 * b / x - 1.0; }
 Formula of_inverse_square(Formula x, double b) { return 2 * b * b / (x * x) - 1.0; }
 
 struct Oscillation {
-  Formula p, q, sine, cosine, scale;  // sqrt(2 / (pi x)) times P and Q / x in the phase x - pi/4 (order 0) or x - 3pi/4
+  Formula p, q, sine, cosine, scale;  // 1 / sqrt(pi x) times P and Q / x in the phase x - pi/4 (order 0) or x - 3pi/4
 };
-Oscillation oscillation(Formula x, std::span<const double> p, std::span<const double> q, double phase) {
-  Formula u = of_inverse_square(x, kSeam);
-  Formula c = x - phase;
-  return {chebyshev(u, p), chebyshev(u, q) / x, sin(c), cos(c), sqrt(kTwoOverPi / x)};
+// The sine and cosine of the phase, times sqrt(2), from those of x: x - pi/4 would be rounded.
+Oscillation oscillation(Formula x, std::span<const double> p, std::span<const double> q, bool order1) {
+  Formula u = of_inverse_square(x, kSeam), s = sin(x), c = cos(x);
+  Formula sum = s + c, difference = s - c, scale = sqrt(1 / kPi / x);
+  Formula sine = order1 ? -sum : difference, cosine = order1 ? difference : sum;
+  return {chebyshev(u, p), chebyshev(u, q) / x, sine, cosine, scale};
 }
+// NaN at infinity, as in PyTorch.
 Formula first_kind(const Oscillation& o) { return o.scale * (o.p * o.cosine - o.q * o.sine); }
 Formula second_kind(const Oscillation& o) { return o.scale * (o.p * o.sine + o.q * o.cosine); }
-Oscillation order0(Formula x) { return oscillation(x, kP0, kQ0, kPi / 4); }
-Oscillation order1(Formula x) { return oscillation(x, kP1, kQ1, 3 * kPi / 4); }
+Oscillation order0(Formula x) { return oscillation(x, kP0, kQ0, false); }
+Oscillation order1(Formula x) { return oscillation(x, kP1, kQ1, true); }
 
 Formula j0_small(Formula x) { return chebyshev(of_square(x, kSeam), kJ0Small); }
 Formula j1_small(Formula x) { return x * chebyshev(of_square(x, kSeam), kJ1Small); }
 
 Formula j0_64(Formula v) {
   Formula x = abs(v);
-  Formula result = select(x <= kSeam, j0_small(x), first_kind(order0(x)));
-  return select(eq(x, kInfinity), 0.0, result);
+  return select(x <= kSeam, j0_small(x), first_kind(order0(x)));
 }
 Formula j1_64(Formula v) {
   Formula x = abs(v);
   Formula result = select(x <= kSeam, j1_small(x), first_kind(order1(x)));
-  result = select(eq(x, kInfinity), 0.0, result);
   return select(v < 0.0, -result, result);
 }
 
 // -inf at zero, NaN below.
 Formula second_kind_limits(Formula x, Formula result) {
-  result = select(eq(x, kInfinity), 0.0, result);
   result = select(eq(x, 0.0), -kInfinity, result);
   return select(x < 0.0, kNaN, result);
 }

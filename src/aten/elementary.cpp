@@ -100,7 +100,7 @@ Tensor round_decimals(Lower& l, Tensor self, int64_t decimals) {
 
 Tensor square(Lower& l, Tensor self) { return pow(l, self, l.wrap(2)); }
 Tensor reciprocal(Lower& l, Tensor self) {
-  return map_wide(l, self, [](Formula x) { return 1.0 / x; });
+  return map_wide(l, self, [](Formula x) { return 1.0 / (is_complex(x.dtype()) ? select(eq(x, 0.0), 0.0, x) : x); });
 }
 Tensor sigmoid(Lower& l, Tensor self) { return map_wide(l, self, formula::logistic); }
 

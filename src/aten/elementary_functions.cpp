@@ -1,4 +1,5 @@
 // Exponentials, trigonometry and the bits of floats.
+#include <algorithm>
 #include <cmath>
 
 #include "aten/special_functions.hpp"
@@ -7,6 +8,7 @@ namespace torchlift::aten::formula {
 namespace {
 
 constexpr double kLog10OfE = 0.43429448190325182765;
+constexpr double kLn10 = 2.30258509299404568402;
 
 // How a float of this dtype is laid out.
 struct Layout {
@@ -51,6 +53,9 @@ Formula power_of_two(Formula n) {
 }
 
 bool is_complex(Formula x) { return torchlift::is_complex(x.dtype()); }
+
+// A complex number over a real one: an infinite part leaves the other alone.
+Formula over(Formula z, double divisor) { return complex(real(z) / divisor, imag(z) / divisor); }
 
 }  // namespace
 
@@ -132,6 +137,32 @@ Parts frexp(Formula x) {
 
 // ---- exponentials
 
+// Its Taylor series near zero, where exp - 1 cancels. The operator of StableHLO is off by up to 6 ulp, and so is exp
+// for float32 near its end: it is taken there at 64 powers of two below.
+Formula expm1(Formula x) {
+  if (is_complex(x)) return x.with(x.hlo().exponential_minus_one(x));
+  bool wide = x.dtype() == DType::Float64;
+  double c = 1;
+  std::vector<double> coefficients;  // 1 / 2!, 1 / 3!, ...
+  for (int k = 2; k <= (wide ? 19 : 12); ++k) coefficients.push_back(c /= k);
+  std::reverse(coefficients.begin(), coefficients.end());
+  Formula series = x * (x * polynomial(x, coefficients) + 1.0);  // -0 stays
+  constexpr double kFar = 44.361419677734375;                    // a float32: the difference is exact
+  Formula far = x > kFar;
+  Formula power = wide ? exp(x) : exp(select(far, x - kFar, x)) * select(far, std::exp(kFar), x.like(1));
+  return select(abs(x) < 1.0, series, power - 1.0);
+}
+
+// 2 atanh(x / (2 + x)) near zero, by its series. The operator of StableHLO is off by up to 22 ulp in float64.
+Formula log1p(Formula x) {
+  if (is_complex(x)) return x.with(x.hlo().log_plus_one(x));
+  std::vector<double> coefficients;  // 2, 2/3, 2/5, ...
+  for (int k = x.dtype() == DType::Float64 ? 12 : 5; k >= 0; --k) coefficients.push_back(2.0 / (2 * k + 1));
+  Formula inverse = 1.0 / (x + 2.0), s = x * inverse;
+  Formula series = x * (polynomial(s * s, coefficients) * inverse);  // not s * ...: s may be subnormal
+  return select((x > std::sqrt(0.5) - 1) & (x < std::sqrt(2.0) - 1), series, log(x + 1.0));
+}
+
 // exp of the fraction, times the power of two in two factors, so that results near the limits neither overflow nor
 // vanish.
 Formula exp2(Formula x) {
@@ -148,7 +179,7 @@ Formula exp2(Formula x) {
 
 // The exponent, plus the logarithm of a mantissa between sqrt(1/2) and sqrt(2).
 Formula log2(Formula x) {
-  if (is_complex(x)) return log(x) * kLog2OfE;
+  if (is_complex(x)) return over(log(x), kLn2);
   Layout layout = layout_of(x.dtype());
   Formula exponent = convert(exponent_field(x) - static_cast<double>(layout.bias), x.dtype());
   Formula mantissa = with_exponent_field(x, layout.bias);
@@ -158,7 +189,7 @@ Formula log2(Formula x) {
   return select(normal, result, log(x));
 }
 
-Formula log10(Formula x) { return log(x) * kLog10OfE; }
+Formula log10(Formula x) { return is_complex(x) ? over(log(x), kLn10) : log(x) * kLog10OfE; }
 
 // ---- trigonometry. Complex forms after W. Kahan, "Branch cuts for complex elementary functions" (1987).
 
@@ -172,17 +203,22 @@ Pair root_of(Formula re, Formula im) { return parts(sqrt(complex(re, im))); }
 Formula times_i(Formula z) { return complex(-imag(z), real(z)); }
 Formula over_i(Formula z) { return complex(imag(z), -real(z)); }
 
+// (exp(x) - exp(-x)) / 2 or their sum, x >= 0. exp overflows before the result does; its square root does not, but is
+// less exact when squared.
+Formula half_sum(Formula x, bool of_difference) {
+  double overflows = std::log(std::get<double>(stablehlo::largest_finite(x.dtype())));
+  Formula e = exp(x), root = exp(x * 0.5);
+  Formula inverse = 0.5 / e;
+  Formula result = of_difference ? e * 0.5 - inverse : e * 0.5 + inverse;
+  return select(x < overflows - 1, result, root * 0.5 * root);
+}
 Formula real_sinh(Formula x) {
   Formula m = expm1(x);
   Formula small = (m + m / (m + 1.0)) * 0.5;
-  Formula h = exp(abs(x) * 0.5);  // the square root of exp, which does not overflow before the result does
-  Formula large = h * 0.5 * h - 0.5 / h / h;
+  Formula large = half_sum(abs(x), true);
   return select(abs(x) < 1.0, small, select(x < 0.0, -large, large));
 }
-Formula real_cosh(Formula x) {
-  Formula h = exp(abs(x) * 0.5);
-  return h * 0.5 * h + 0.5 / h / h;
-}
+Formula real_cosh(Formula x) { return half_sum(abs(x), false); }
 
 constexpr double kSquareOverflows = 1e15;  // beyond it x^2 + 1 is x^2 in every dtype
 

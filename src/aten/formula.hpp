@@ -67,13 +67,13 @@ inline Formula abs(Formula x) { return x.with(x.hlo().abs(x)); }
 inline Formula ceil(Formula x) { return x.with(x.hlo().ceil(x)); }
 inline Formula cos(Formula x) { return x.with(x.hlo().cosine(x)); }
 inline Formula exp(Formula x) { return x.with(x.hlo().exponential(x)); }
-inline Formula expm1(Formula x) { return x.with(x.hlo().exponential_minus_one(x)); }
+Formula expm1(Formula x);  // elementary_functions.cpp
 inline Formula floor(Formula x) { return x.with(x.hlo().floor(x)); }
 inline Formula imag(Formula x) { return x.with(x.hlo().imag(x)); }
 inline Formula is_finite(Formula x) { return x.with(x.hlo().is_finite(x)); }
 inline Formula is_nan(Formula x) { return x.with(x.lower().is_nan(x)); }
 inline Formula log(Formula x) { return x.with(x.hlo().log(x)); }
-inline Formula log1p(Formula x) { return x.with(x.hlo().log_plus_one(x)); }
+Formula log1p(Formula x);  // elementary_functions.cpp
 inline Formula logistic(Formula x) { return x.with(x.hlo().logistic(x)); }
 inline Formula real(Formula x) { return x.with(x.hlo().real(x)); }
 inline Formula round(Formula x) { return x.with(x.hlo().round_nearest_even(x)); }

@@ -39,37 +39,38 @@ Formula scaled_erfc(Formula y) {
   return select(y <= 4.0, p / q, (kInverseSqrtPi - u * r / s) / y);
 }
 
-// exp(-y^2), with the square split so that its rounding does not show.
-Formula exp_of_negative_square(Formula y) {
+// exp(-y^2) * factor, with the square split so that its rounding does not show. The factor stands between the two: a
+// compiler would join exp(a) * exp(b) again.
+Formula exp_of_negative_square(Formula y, Formula factor) {
   Formula coarse = floor(y * 16.0) / 16.0;
-  return exp(-coarse * coarse) * exp(-(y - coarse) * (y + coarse));
+  return exp(-coarse * coarse) * (factor * exp(-(y - coarse) * (y + coarse)));
 }
 
 constexpr double kErfcVanishes = 30;  // erfc is below every float64 from here on
 
 Formula erfc64(Formula x) {
   Formula y = min(abs(x), kErfcVanishes);
-  Formula tail = exp_of_negative_square(y) * scaled_erfc(y);
+  Formula tail = exp_of_negative_square(y, scaled_erfc(y));
   return select(y <= kCodySmall, 1.0 - erf_near_zero(x), select(x < 0.0, 2.0 - tail, tail));
 }
 
 Formula erf64(Formula x) {
   Formula y = min(abs(x), kErfcVanishes);
-  Formula tail = 1.0 - exp_of_negative_square(y) * scaled_erfc(y);
+  Formula tail = 1.0 - exp_of_negative_square(y, scaled_erfc(y));
   return select(y <= kCodySmall, erf_near_zero(x), select(x < 0.0, -tail, tail));
 }
 
-constexpr double kErf32IsOne = 3.95;
+constexpr double kErf32Small = 0.875, kErf32IsOne = 4.2;
 
-// x P(x^2) / Q(x^2): a weighted least-squares fit of the relative error over |x| <= 3.95 (2.1e-8 before rounding).
+// Least-squares fits: x + x P(x^2) near zero, beyond 1 - exp(-y^2) R(1 / (1 + y)) of y = |x|.
 Formula erf32(Formula x) {
-  Formula y = max(min(x, kErf32IsOne), -kErf32IsOne);
-  Formula t = y * y;
-  Formula p = polynomial(t, {2.0258184145359074e-06, 0.0002846741032445317, 0.003807962522241459, 0.05287482396919531,
-                             0.19154694851909237, 1.1283791438399287});
-  Formula q = polynomial(t, {3.783014984848736e-05, 0.0011706599132431741, 0.015054706626014491, 0.11455807062346542,
-                             0.5030867411729725, 1});
-  return max(min(y * p / q, 1.0), -1.0);
+  Formula small = x + x * polynomial(x * x, {-0.0006304264624389471, 0.005050248318742144, -0.02680269021374444,
+                                             0.11282737522433336, -0.37612575001941057, 0.12837916083874815});
+  Formula y = min(abs(x), kErf32IsOne);
+  Formula r = polynomial(1.0 / (y + 1.0), {0.4055740708521074, -0.9020884178596916, 0.3531217423123978,
+                                           0.6007161497587027, 0.5515921782708972, 0.0011745706743844786});
+  Formula tail = 1.0 - exp(-(y * y)) * r;
+  return select(abs(x) <= kErf32Small, small, select(x < 0.0, -tail, tail));
 }
 
 // ---- M. J. Wichura, "Algorithm AS 241: the percentage points of the normal distribution" (1988)
@@ -108,26 +109,43 @@ Formula normal_quantile(Formula q, Formula tail) {
 
 constexpr double kLogSqrtTwoPi = 0.91893853320467274178;
 
-// C. Lanczos, "A precision approximation of the gamma function" (1964), with g = 7 and nine terms (P. Godfrey).
-Formula lgamma_above_half(Formula x) {
-  static constexpr double kTerms[] = {676.5203681218851,     -1259.1392167224028,  771.32342877765313,
-                                      -176.61502916214059,   12.507343278686905,   -0.13857109526572012,
-                                      9.9843695780195716e-6, 1.5056327351493116e-7};
-  Formula z = x - 1.0;
-  Formula sum = z.like(0.99999999999980993);
-  for (size_t i = 0; i < std::size(kTerms); ++i) sum = sum + kTerms[i] / (z + static_cast<double>(i + 1));
-  Formula t = z + 7.5;
-  Formula result = kLogSqrtTwoPi + (z + 0.5) * log(t) - t + log(sum);
-  return select(eq(x, kInfinity), x, result);
+constexpr double kStirling = 12;  // Stirling's series from here on (Abramowitz and Stegun 6.1.41)
+
+// Near 2 a polynomial in d = x - 2 over the zeros there (tools/gen_chebyshev.py), reached by the recurrence; d is
+// exact.
+Formula lgamma_positive(Formula x) {
+  Formula z = max(x, kStirling);
+  Formula series =
+      polynomial(1.0 / (z * z), {1. / 156, -691. / 360360, 1. / 1188, -1. / 1680, 1. / 1260, -1. / 360, 1. / 12});
+  Formula large = (z - 0.5) * log(z) - z + kLogSqrtTwoPi + series / z;
+
+  Formula rest = x, product = x.like(1);  // x = rest + n, gamma(x) = gamma(rest) * product
+  for (double top = kStirling; top > 2.5; --top) {
+    Formula high = rest > 2.5;
+    rest = select(high, rest - 1.0, rest);
+    product = select(high, product * rest, product);
+  }
+  Formula below = x < 1.5, far_below = x < 0.5;  // by one or two steps upward
+  Formula d = select(far_below, x, select(below, x - 1.0, rest - 2.0));
+  Formula steps = log(select(far_below, x * (x + 1.0), select(below, x, product)));
+  Formula near = d * (d + 1.0) *
+                 polynomial(d * 2.0, {-1.9272095201433268e-12, 7.9920835592736274e-12, -2.50500703795846e-11,
+                                      1.0674693605190994e-10, -4.7074450385709934e-10, 2.0111138231394019e-9,
+                                      -8.6231387380142424e-9, 3.7272066709849788e-8, -1.6229545709362818e-7,
+                                      7.1309702936212727e-7, -3.1695889759383079e-6, 1.4302764256832122e-5,
+                                      -6.5879088569553852e-5, 0.00031241507280860021, -0.0015480240241709283,
+                                      0.0082412501552883909, -0.050158650837176969, 0.42278433509846714});
+  Formula small = select(below, near - steps, near + steps);
+  return select(eq(x, kInfinity), x, select(x < kStirling, small, large));
 }
 
-// By reflection below 1/2; infinite at 0 and the negative integers, and at -inf.
+// By reflection below 0; infinite at 0 and the negative integers, and at -inf.
 Formula lgamma64(Formula x) {
-  Formula reflected = x < 0.5;
-  Formula above = lgamma_above_half(select(reflected, 1.0 - x, x));
+  Formula negative = x < 0.0;
+  Formula above = lgamma_positive(select(negative, 1.0 - x, x));
   Formula sine = abs(sin(abs(x - round(x)) * kPi));
-  Formula result = select(reflected, log(kPi / sine) - above, above);
-  return select(eq(x, -kInfinity), kInfinity, result);
+  Formula result = select(negative, log(kPi / sine) - above, above);
+  return select(eq(x, -kInfinity) | (negative & eq(sine, 0.0)), kInfinity, result);
 }
 
 // The asymptotic series (Abramowitz and Stegun 6.3.18), reached by the recurrence from below.
