@@ -52,7 +52,7 @@ check: setup
 # ---- Long checks: check-all takes every one. .ci/run takes one of CI_CHECKS in turn: those that have been green on a whole
 # tree, so that a change is judged by what it broke. A check is entered there by the commit that makes it green.
 
-LONG_CHECKS := check-operators check-asan check-tsan check-clang check-coverage check-fuzz
+LONG_CHECKS := check-operators check-plugins check-asan check-tsan check-clang check-coverage check-fuzz
 CI_CHECKS := check-operators check-asan check-tsan check-clang check-coverage
 .PHONY: $(LONG_CHECKS) list-ci-checks
 
@@ -86,6 +86,11 @@ check-coverage: setup
 	$(call preset_tests,coverage)
 	tools/coverage build/coverage >build/coverage/coverage.txt
 	tail -n 1 build/coverage/coverage.txt
+
+# Long elementwise loops on two CPU plugins.
+check-plugins: build
+	tools/setup --all-plugins
+	ctest --preset release -C long -L plugins -j $(JOBS)
 
 fuzz: setup
 	cmake --preset fuzz
