@@ -15,9 +15,15 @@ Tensor special(Lower& l, Tensor self) {
 
 }  // namespace
 
-// erfc(-x / sqrt(2)) / 2, in float64: PyTorch's own (1 + erf(x / sqrt(2))) / 2 has no correct digit far below zero.
+// erfc(-x / sqrt(2)) / 2, in float64: PyTorch's own (1 + erf(x / sqrt(2))) / 2 has no correct digit far below zero. In
+// half precision the latter, rounded after each step as PyTorch does.
 Tensor ndtr(Lower& l, Tensor self) {
+  DType dtype = lower::float_type(self.dtype());
   return map_wide(l, self, [&](Formula x) {
+    if (is_half(dtype)) {
+      auto step = [&](Formula v) { return v.with(rounded(l, v, dtype)); };
+      return step(step(erf(step(x * 0.70710678118654752440))) + 1.0) * 0.5;
+    }
     return formula::in_float64(x, [](Formula v) { return erfc(v * -0.70710678118654752440) * 0.5; });
   });
 }
