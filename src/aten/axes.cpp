@@ -189,9 +189,7 @@ Value sum_in_steps(Lower& l, Value wide, int64_t axis, DType narrow) {
 
 Value conj(Lower& l, Value v) { return formula::conjugate({l, v}); }
 
-DType place_dtype(const Dim& size) {
-  return size > Dim(INT32_MAX) ? DType::Int64 : DType::Int32;
-}
+DType place_dtype(const Dim& size) { return size > Dim(INT32_MAX) ? DType::Int64 : DType::Int32; }
 
 Value insert_axis(Lower& l, Value v, int64_t axis) {
   if (!v.has_value()) return {};
