@@ -70,7 +70,7 @@ TEST_F(Cli, what_is_known_of_an_operator_is_said) {
   ASSERT_TRUE(unsupported);
   EXPECT_NE(unsupported->text.find("not supported  aten::coalesce\nwhy            sparse tensors"), std::string::npos)
       << unsupported->text;
-  auto other = run_ops({.name = "torchvision::nms"});
+  auto other = run_ops({.name = "transformers::grouped_mm_fallback"});
   ASSERT_TRUE(other);
   EXPECT_NE(other->text.find("tested         recorded models"), std::string::npos)
       << "no line, and why: " << other->text;

@@ -49,7 +49,6 @@ constexpr Reason kNoLine[] = {
     {Match::Exact, "is_same_size", "numbers"},
     {Match::Begins, "_assert_", "no result"},
     {Match::Begins, "higher_order::", "regions: fixtures and cases"},
-    {Match::Begins, "torchvision::", "recorded models"},
     {Match::Begins, "transformers::", "recorded models"},
     {Match::Exact, "_scaled_dot_product_efficient_attention", "CUDA only"},
     {Match::Exact, "_pin_memory", "CUDA only"},
