@@ -13,6 +13,7 @@ constexpr std::string_view kCustomCall = "custom_call";
 struct Parts {
   std::string name;
   std::string meaning;
+  bool is_file = false;
 };
 
 // "ns::op.default" is "ns::op".
@@ -22,7 +23,7 @@ Result<Parts> parts_of(const std::string& option) {
   };
   size_t equals = option.find('=');
   if (equals == std::string::npos) return wrong("has no `=`");
-  Parts out{option.substr(0, equals), option.substr(equals + 1)};
+  Parts out{option.substr(0, equals), option.substr(equals + 1), false};
   size_t colons = out.name.find("::");
   if (colons == std::string::npos || colons == 0 || colons + 2 == out.name.size())
     return wrong("names no operator with its namespace");
@@ -31,6 +32,7 @@ Result<Parts> parts_of(const std::string& option) {
   bool is_call = out.meaning == kCustomCall || out.meaning.starts_with(std::string(kCustomCall) + ":");
   if (is_call && out.meaning.ends_with(':')) return wrong("has no name after `custom_call:`");
   if (!is_call && !out.meaning.ends_with(".mlir")) return wrong("names neither a .mlir file nor `custom_call`");
+  out.is_file = !is_call;
   return out;
 }
 
@@ -41,11 +43,10 @@ Result<std::vector<lower::CustomOp>> read_custom(const std::vector<std::string>&
   for (const std::string& option : options) {
     TRY(auto parts, parts_of(option));
     auto op = std::find_if(out.begin(), out.end(), [&](const lower::CustomOp& o) { return o.name == parts.name; });
-    bool is_file = parts.meaning.ends_with(".mlir");
-    if (op != out.end() && (!is_file || !op->target.empty()))
+    if (op != out.end() && (!parts.is_file || !op->target.empty()))
       return diagnose(Kind::CustomOption, {{"option", option}, {"problem", std::string("says a second meaning")}});
     if (op == out.end()) op = out.insert(out.end(), {.name = parts.name, .target = {}, .functions = {}});
-    if (!is_file) {
+    if (!parts.is_file) {
       size_t colon = parts.meaning.find(':');
       op->target = colon == std::string::npos ? parts.name : parts.meaning.substr(colon + 1);
       continue;

@@ -64,20 +64,6 @@ Result<pjrt::Client> make_client(const std::string& plugin) {
   return pjrt::Client::create(loaded);
 }
 
-// A bundle is made: what acts at import would be ignored.
-Status expect_no_import_options(const LiftOptions& lift, const std::string& model) {
-  const LiftOptions defaults;
-  std::string option;
-  if (!lift.dims.empty()) option = "--dim";
-  if (lift.precision != defaults.precision) option = "--precision";
-  if (lift.inline_below != defaults.inline_below) option = "--inline-below";
-  if (lift.seed != defaults.seed) option = "--seed";
-  if (lift.allow_train_dropout != defaults.allow_train_dropout) option = "--allow-train-dropout";
-  if (!lift.custom.empty()) option = "--custom";
-  if (option.empty()) return Unit{};
-  return diagnose(Kind::ImportOption, {{"option", option}}, model);
-}
-
 Result<Execution> execute_bundle(const RunOptions& options, const CaseFile& inputs) {
   Stopwatch watch;
   Execution out;
@@ -101,6 +87,19 @@ Result<Execution> execute_bundle(const RunOptions& options, const CaseFile& inpu
 }
 
 }  // namespace
+
+Status expect_no_import_options(const LiftOptions& lift, const std::string& model) {
+  const LiftOptions defaults;
+  std::string option;
+  if (!lift.dims.empty()) option = "--dim";
+  if (lift.precision != defaults.precision) option = "--precision";
+  if (lift.inline_below != defaults.inline_below) option = "--inline-below";
+  if (lift.seed != defaults.seed) option = "--seed";
+  if (lift.allow_train_dropout != defaults.allow_train_dropout) option = "--allow-train-dropout";
+  if (!lift.custom.empty()) option = "--custom";
+  if (option.empty()) return Unit{};
+  return diagnose(Kind::ImportOption, {{"option", option}}, model);
+}
 
 bool is_directory(const std::string& path) {
   struct stat status {};

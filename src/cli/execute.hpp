@@ -19,6 +19,9 @@
 
 namespace torchlift::cli {
 
+// Refuses options that act at import, for a bundle: it is made.
+Status expect_no_import_options(const LiftOptions& options, const std::string& bundle);
+
 // A model file whose state stays between calls, also when the sizes of the inputs change.
 class LoadedModel {
  public:

@@ -148,7 +148,10 @@ Result<Output> inspect_bundle(const std::string& directory) {
 }  // namespace
 
 Result<Output> run_inspect(const InspectOptions& options) {
-  if (is_directory(options.model)) return inspect_bundle(options.model);
+  if (is_directory(options.model)) {
+    TRY_OK(expect_no_import_options(options.lift, options.model));
+    return inspect_bundle(options.model);
+  }
   TRY(auto requested, parse_dims(options.lift.dims));
   TRY(auto custom, read_custom(options.lift.custom));
   TRY(auto file, ModelFile::open(options.model, options.lift.model));

@@ -42,8 +42,7 @@ void add_lift(CLI::App* command, LiftOptions& lift) {
       ->add_option("--dim", lift.dims,
                    "a free size: x.0=8 (input path and axis), s77=8 (symbol); x.0=1,8 for several programs")
       ->type_name("NAME=SIZE[,SIZE...]")
-      ->expected(1)
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+      ->allow_extra_args(false);
   command->add_option("--precision", lift.precision, "of dot products and convolutions of float32")
       ->check(CLI::IsMember({"default", "high", "highest"}))
       ->capture_default_str();

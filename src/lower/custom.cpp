@@ -55,9 +55,10 @@ std::optional<Attribute> attribute_of(Lower& l, const IValue& value) {
   if (auto* b = value.get<bool>()) return Attribute(*b);
   if (auto* d = value.get<Dim>()) return Attribute(l.pin(*d));
   if (auto* f = value.get<double>()) return Attribute(*f);
-  if (auto* s = value.get<std::string>()) return Attribute(*s);
+  if (auto* s = value.get<std::string>(); s && *s != "None") return Attribute(*s);  // that would be no argument
   if (auto* t = value.get<DType>()) return Attribute(std::string(info(*t).torch_name));
-  if (auto* d = value.get<torch::Device>()) return Attribute(d->type);
+  if (auto* d = value.get<torch::Device>())
+    return Attribute(d->index < 0 ? d->type : d->type + ":" + std::to_string(d->index));
   if (auto* list = value.get<IValue::List>()) return attribute_of_list(l, *list);
   return std::nullopt;
 }
@@ -79,6 +80,20 @@ std::optional<Value> constant_of(Lower& l, const IValue& value) {
   if (auto* c = value.get<std::complex<double>>()) return l.constant(DType::Complex128, *c);
   if (auto* list = value.get<IValue::List>()) return constant_of_list(l, *list);
   return std::nullopt;
+}
+
+// The names of arguments that are tensors, or None in the place of one.
+std::vector<std::string> names_of_tensors(const CustomCallSite& site) {
+  std::vector<std::string> out;
+  for (const NamedValue& o : site.operands) {
+    auto* list = o.value.get<IValue::List>();
+    if (o.value.is_none() || o.value.get<Tensor>() || (list && is_list_of<Tensor>(*list))) out.push_back(o.name);
+  }
+  return out;
+}
+
+std::string quoted_list(const std::vector<std::string>& names) {
+  return "(" + join(names, ", ", [](const std::string& n) { return "`" + n + "`"; }) + ")";
 }
 
 std::string prefix_of(size_t number) { return "custom" + std::to_string(number) + "."; }
@@ -128,13 +143,22 @@ std::optional<Operands> operands_of(Lower& l, const CustomCallSite& site) {
   return out;
 }
 
+// "arg0", "0": what printers call an argument.
+bool says_nothing(std::string_view name) {
+  if (name.starts_with("arg")) name.remove_prefix(3);
+  return !name.empty() && name.find_first_not_of("0123456789") == std::string_view::npos;
+}
+
 // Why the function's names are not those of the call; empty if they are, or say nothing where nothing must be said.
 std::string problem_of_names(const stablehlo::FunctionText& f, const Operands& operands) {
   for (size_t i = 0; i < operands.values.size(); ++i) {
     const std::string& name = f.argument_names[i];
-    if (name == operands.names[i] || (name.empty() && !operands.named[i])) continue;
-    return "argument " + std::to_string(i) + " of the function is called " +
-           (name.empty() ? "nothing" : "`%" + name + "`") + ", the operator calls it `" + operands.names[i] + "`";
+    auto is_operand = [&] {
+      return std::find(operands.names.begin(), operands.names.end(), name) != operands.names.end();
+    };
+    if (name == operands.names[i] || (says_nothing(name) && !operands.named[i] && !is_operand())) continue;
+    return "argument " + std::to_string(i) + " of the function is called `%" + name + "`, the operator calls it `" +
+           operands.names[i] + "`";
   }
   return "";
 }
@@ -168,6 +192,15 @@ Values CustomCalls::custom_call(Lower& l, const CustomOp& op, const CustomCallSi
       return {};
     }
     call.backend_config.emplace_back(o.name, std::move(*attribute));
+  }
+  // Operands have no names: which of two optional tensors one is cannot be told.
+  std::vector<std::string> tensors = names_of_tensors(site);
+  if (tensors_given_.emplace(&op, tensors).first->second != tensors) {
+    refuse(l, site.inst,
+           "its calls give different tensors, " + quoted_list(tensors_given_[&op]) + " and " + quoted_list(tensors) +
+               ", which a custom call does not tell apart",
+           "give a function, or an operator for each form");
+    return {};
   }
   std::vector<Type> results;
   for (const auto& type : site.declared) {
@@ -206,18 +239,27 @@ Values CustomCalls::function_call(Lower& l, const CustomOp& op, const CustomCall
            "give the arguments of the function in " + printable(f->file) + " the operator's names");
     return {};
   }
-  auto added = std::find_if(added_.begin(), added_.end(), [&](const auto& a) { return a.first == &*f; });
+  auto added = std::find_if(added_.begin(), added_.end(), [&](const Added& a) { return a.function == &*f; });
   if (added == added_.end()) {
     stablehlo::FunctionId id = stablehlo::declare(module_, f->text, prefix_of(added_.size()));
-    added = added_.insert(added_.end(), {&*f, id});
+    added = added_.insert(added_.end(), {&*f, id, operands->names});
   }
-  return l.hlo.call(added->second, operands->values);
+  // Optional arguments, and lists that are cut elsewhere: the types alone do not tell which argument is which.
+  if (added->operands != operands->names && f->text.argument_names != operands->names) {
+    refuse(
+        l, site.inst,
+        "its calls give different arguments, " + quoted_list(added->operands) + " and " + quoted_list(operands->names) +
+            ", to one function",
+        "give the arguments of the function in " + printable(f->file) + " the operator's names, and each form a file");
+    return {};
+  }
+  return l.hlo.call(added->id, operands->values);
 }
 
 std::map<std::string, std::string> CustomCalls::definitions() const {
   std::map<std::string, std::string> out;
   for (size_t i = 0; i < added_.size(); ++i) {
-    const stablehlo::FunctionText& text = added_[i].first->text;
+    const stablehlo::FunctionText& text = added_[i].function->text;
     out.emplace(prefix_of(i) + text.name, stablehlo::with_prefix(text, prefix_of(i)));
   }
   return out;

@@ -51,7 +51,13 @@ class CustomCalls {
 
   stablehlo::Module& module_;
   std::span<const CustomOp> ops_;
-  std::vector<std::pair<const CustomOp::Function*, stablehlo::FunctionId>> added_;
+  struct Added {
+    const CustomOp::Function* function;
+    stablehlo::FunctionId id;
+    std::vector<std::string> operands;  // of its first call, by the operator's names
+  };
+  std::vector<Added> added_;
+  std::map<const CustomOp*, std::vector<std::string>> tensors_given_;  // by the first custom call
 };
 
 }  // namespace torchlift::lower

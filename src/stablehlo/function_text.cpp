@@ -195,11 +195,14 @@ class Reader {
   // collected.
   Status skip_brackets(std::vector<Token>* symbols = nullptr) {
     std::string open;  // the brackets to be closed, innermost last
+    std::string_view before;
     do {
       const Token& token = lexer_.peek();
       if (token.kind == TokenKind::End || token.kind == TokenKind::Wrong || token.kind == TokenKind::Alias)
         return unexpected(open.empty() ? "a bracket" : "`" + std::string(1, open.back()) + "`");
-      if (token.kind == TokenKind::Symbol && symbols) symbols->push_back(token);
+      // The target of a custom call is no function of the text.
+      if (token.kind == TokenKind::Symbol && symbols && !before.ends_with("custom_call")) symbols->push_back(token);
+      before = token.text;
       if (token.kind == TokenKind::Other) {
         if (const char close = closing(token.text); close != '\0') open += close;
         else if (token.text == ")" || token.text == "]" || token.text == "}") {
@@ -253,11 +256,6 @@ class Reader {
     return skip_location();
   }
 
-  static bool says_nothing(std::string_view name) {
-    if (name.starts_with("arg")) name.remove_prefix(3);
-    return std::all_of(name.begin(), name.end(), is_digit);
-  }
-
   Status arguments(std::string& head, FunctionText& f) {
     TRY_OK(expect("("));
     head += "(";
@@ -272,7 +270,7 @@ class Reader {
       TRY(auto t, type());
       TRY_OK(skip_decorations());
       head += "%" + std::string(name.text) + ": " + to_text(t);
-      f.argument_names.emplace_back(says_nothing(name.text) ? "" : name.text);
+      f.argument_names.emplace_back(name.text);
       f.arguments.push_back(std::move(t));
     }
     head += ")";

@@ -15,7 +15,7 @@ namespace torchlift::stablehlo {
 
 struct FunctionText {
   std::string name;                         // of the public function
-  std::vector<std::string> argument_names;  // "x" of "%x"; empty for names that say nothing: "%arg0", "%0"
+  std::vector<std::string> argument_names;  // "x" of "%x"
   std::vector<Type> arguments;
   std::vector<Type> results;
   // All functions as they are printed, cut where the name of one of them stands: a name belongs before each piece but

@@ -57,10 +57,11 @@ class Merger {
     size_t depth;
   };
 
-  static bool may_merge(const Module& module, const Inst& inst) {
+  static bool may_merge(const Inst& inst) {
     if (!inst.regions.empty() || inst.results.empty()) return false;
-    if (inst.opcode == Opcode::CustomCall) return !module.get<CustomCall>(inst).has_side_effect;
-    return inst.opcode != Opcode::Undefined && inst.opcode != Opcode::OptimizationBarrier;
+    // What a custom call does is not known.
+    return inst.opcode != Opcode::Undefined && inst.opcode != Opcode::OptimizationBarrier &&
+           inst.opcode != Opcode::CustomCall;
   }
 
   void rewrite(Values& values) {
@@ -115,7 +116,7 @@ class Merger {
       Inst& inst = module_.at(inst_id);
       rewrite(inst.operands);
       for (RegionId r : inst.regions) region(r, has_isolated_regions(inst.opcode));
-      if (may_merge(module_, inst)) {
+      if (may_merge(inst)) {
         const size_t hash = hash_of_inst(inst);
         std::vector<Entry>& bucket = table_[hash];
         if (InstId equal = find(bucket, inst); equal.has_value()) {

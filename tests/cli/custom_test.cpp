@@ -161,7 +161,7 @@ TEST_F(Custom, numbers_and_arguments_beside_none_must_be_named) {
   size_t at;
   while ((at = text.find("%cap")) != std::string::npos) text.replace(at, 4, "%arg1");
   expect_refused("soft_cap.pt2", {"mine::soft_cap=" + function("unnamed.mlir", text)}, Kind::CustomCallRefused,
-                 "argument 1 of the function is called nothing, the operator calls it `cap`");
+                 "argument 1 of the function is called `%arg1`, the operator calls it `cap`");
   text = test::read_text(data("mix.mlir"));
   while ((at = text.find("%xs_1")) != std::string::npos) text.replace(at, 5, "%bias");
   expect_refused("mix.pt2", {"mine::mix=" + function("names.mlir", text)}, Kind::CustomCallRefused,

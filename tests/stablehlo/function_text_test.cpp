@@ -26,16 +26,15 @@ func.func private @"a helper"(%arg0: tensor<2x3xf32>) -> (tensor<2x3xf32>, tenso
 
 TEST(FunctionText, signature_and_names_are_read) {
   std::string text = kPlain;
-  text.replace(text.find("custom_call @f"), 14, "custom_call @\"a helper\"");  // would be a recursion
+  text.replace(text.find("stablehlo.custom_call @f"), 24, "call @\"a helper\"");
   auto recursive = read_function_text(text, "file.mlir");
   ASSERT_FALSE(recursive);
   EXPECT_NE(recursive.error().message().find("recursion"), std::string::npos);
 
-  text.replace(text.find("custom_call @\"a helper\""), 23, "custom_call");
-  auto f = read_function_text(text, "file.mlir");
+  auto f = read_function_text(kPlain, "file.mlir");
   ASSERT_TRUE(f) << to_text(f.error());
   EXPECT_EQ(f->name, "f");
-  EXPECT_EQ(f->argument_names, (std::vector<std::string>{"x", ""}));
+  EXPECT_EQ(f->argument_names, (std::vector<std::string>{"x", "arg1"}));
   ASSERT_EQ(f->arguments.size(), 2u);
   EXPECT_EQ(to_text(f->arguments[0]), "tensor<2x3xf32>");
   EXPECT_EQ(to_text(f->arguments[1]), "tensor<complex<f32>>");
@@ -45,6 +44,7 @@ TEST(FunctionText, signature_and_names_are_read) {
   EXPECT_NE(out.find("func.func private @p0.f(%x: tensor<2x3xf32>, %arg1"), std::string::npos) << out;
   EXPECT_NE(out.find("call @\"p0.a helper\"(%x)"), std::string::npos) << out;
   EXPECT_NE(out.find("func.func private @\"p0.a helper\""), std::string::npos) << out;
+  EXPECT_NE(out.find("custom_call @f(%arg0)"), std::string::npos) << "a target is no function: " << out;
   EXPECT_NE(out.find("\"} @f \\\" @g\""), std::string::npos) << "strings stay as they are: " << out;
 }
 
