@@ -10,8 +10,11 @@
 namespace torchlift::cli {
 namespace {
 
-// "add" or "add.Tensor" or "aten::add.Tensor" are all known names.
-std::string with_namespace(const std::string& name) {
+// "add", "add.Tensor", "aten::add.Tensor", and as PyTorch prints them "aten.add.Tensor" and "aten.relu.default".
+std::string with_namespace(std::string name) {
+  constexpr std::string_view kDefault = ".default", kPrinted = "aten.";
+  if (name.ends_with(kDefault)) name.resize(name.size() - kDefault.size());
+  if (name.starts_with(kPrinted)) name.erase(0, kPrinted.size());
   return name.find("::") == std::string::npos ? "aten::" + name : name;
 }
 

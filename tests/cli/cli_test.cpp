@@ -66,6 +66,8 @@ TEST_F(Cli, what_is_known_of_an_operator_is_said) {
   EXPECT_NE(known->json.find(R"("dtypes": [)"), std::string::npos) << known->json;
   auto tested = [](const std::string& text) { return text.substr(text.find("tested  ")); };
   EXPECT_EQ(tested(run_ops({.name = "gelu_"})->text), tested(known->text)) << "the in-place form is the same operator";
+  for (const char* printed : {"aten.gelu.default", "aten::gelu.default", "gelu.default"})
+    EXPECT_EQ(run_ops({.name = printed})->text, known->text) << printed;
   auto unsupported = run_ops({.name = "aten::coalesce"});
   ASSERT_TRUE(unsupported);
   EXPECT_NE(unsupported->text.find("not supported  aten::coalesce\nwhy            sparse tensors"), std::string::npos)
