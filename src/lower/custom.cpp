@@ -106,8 +106,13 @@ struct Operands {
   std::vector<bool> named;         // whether the function must give the name
 };
 
+// For messages: the first of them, where they are many.
 std::string type_list(const std::vector<Type>& types) {
-  return "(" + join(types, ", ", [](const Type& t) { return stablehlo::to_text(t); }) + ")";
+  constexpr size_t kShown = 16;
+  std::span<const Type> shown(types.data(), std::min(types.size(), kShown));
+  std::string out = "(" + join(shown, ", ", [](const Type& t) { return stablehlo::to_text(t); });
+  if (types.size() > kShown) out += ", ... " + std::to_string(types.size()) + " in all";
+  return out + ")";
 }
 
 std::string signature(const std::vector<Type>& arguments, const std::vector<Type>& results) {

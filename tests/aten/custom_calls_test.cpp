@@ -68,6 +68,16 @@ TEST(CustomCalls, names_like_those_of_printers_may_be_the_operators_own) {
   EXPECT_TRUE(lower_two("arg=%x, arg1=1.5", "arg=%x, arg1=1.5", function("%arg: tensor<2xf32>, %arg1: tensor<f64>")));
 }
 
+TEST(CustomCalls, messages_stay_readable) {
+  std::string many = "%arg0: tensor<2xf32>";
+  for (int i = 1; i < 1000; ++i) many += ", %arg" + std::to_string(i) + ": tensor<2xf32>";
+  auto lowered = lower_two("x=%x", "x=%y", function(many));
+  ASSERT_FALSE(lowered);
+  EXPECT_EQ(lowered.error().kind, Kind::CustomTypes);
+  EXPECT_LT(lowered.error().message().size(), 1000u);
+  EXPECT_NE(lowered.error().message().find("1000 in all"), std::string::npos);
+}
+
 TEST(CustomCalls, attributes_that_differ_make_two_calls) {
   EXPECT_EQ(calls_in(lower_two("x=%x, f=0.0", "x=%x, f=-0.0", call()), "custom_call\""), 2u);
   EXPECT_EQ(calls_in(lower_two("x=%x, d=device(\"cuda\", 0)", "x=%x, d=device(\"cuda\", 1)", call()), "\"cuda:1\""),
