@@ -12,11 +12,11 @@ and its block; of three operands one block for each kind of the third in THIRD. 
 tests/aten/pointwise_dtypes_test.cpp asks the lowerings the same. Needs the pinned torch (tools/requirements/torch.txt); --check
 compares instead of writing.
 """
-import argparse
-import pathlib
 import sys
 
 import torch
+
+from generated import write_or_check
 
 CODES = {"bool": "b", "uint8": "u", "int8": "c", "int16": "h", "int32": "i", "int64": "l", "float16": "e", "bfloat16": "B",
          "float32": "f", "float64": "d", "complex64": "F", "complex128": "D", "complex32": "E"}
@@ -99,18 +99,5 @@ def lines():
         yield " ".join(["op", name, *map(str, numbers)])
 
 
-def main():
-    root = pathlib.Path(__file__).resolve().parent.parent
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--out", type=pathlib.Path, default=root / "data" / "pointwise_dtypes.txt")
-    parser.add_argument("--check", action="store_true", help="exit 1 if the file is not what would be written")
-    options = parser.parse_args()
-    text = "\n".join(lines()) + "\n"
-    if options.check:
-        return 0 if options.out.read_text() == text else 1
-    options.out.write_text(text)
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(write_or_check(__doc__, "pointwise_dtypes.txt", lines()))

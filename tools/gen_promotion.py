@@ -9,9 +9,9 @@ the number. What PyTorch refuses is `-`.
 src/lower/promotion.cpp is written by rule; a test compares it with this table.
 Needs the pinned torch (tools/requirements/torch.txt); --check compares instead of writing.
 """
-import argparse
-import pathlib
 import sys
+
+from generated import write_or_check
 
 # Every dtype that has values of its own: no quantized, no bit and no sub-byte shell types.
 DTYPES = ["bool", "uint8", "int8", "int16", "int32", "int64", "uint16", "uint32", "uint64", "float16", "bfloat16", "float32",
@@ -46,18 +46,5 @@ def lines():
                              answer(lambda: torch.result_type(tensor(a, [1]), number))))
 
 
-def main():
-    root = pathlib.Path(__file__).resolve().parent.parent
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--out", type=pathlib.Path, default=root / "data" / "promotion.txt")
-    parser.add_argument("--check", action="store_true", help="exit 1 if the file is not what would be written")
-    options = parser.parse_args()
-    text = "\n".join(lines()) + "\n"
-    if options.check:
-        return 0 if options.out.read_text() == text else 1
-    options.out.write_text(text)
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(write_or_check(__doc__, "promotion.txt", lines()))

@@ -7,9 +7,9 @@ One schema a line, sorted by full name; after a tab its tags, comma-separated an
 Operators of TorchScript alone (on ints, strings, lists, ...) have no tags and never occur in a .pt2.
 Needs the pinned torch (tools/requirements/torch.txt); --check compares instead of writing.
 """
-import argparse
-import pathlib
 import sys
+
+from generated import write_or_check
 
 NAMESPACES = ("aten::", "prims::")
 
@@ -35,18 +35,5 @@ def lines():
         yield f"{schema}\t{tags}"
 
 
-def main():
-    root = pathlib.Path(__file__).resolve().parent.parent
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--out", type=pathlib.Path, default=root / "data" / "aten_schemas.txt")
-    parser.add_argument("--check", action="store_true", help="exit 1 if the file is not what would be written")
-    options = parser.parse_args()
-    text = "\n".join(lines()) + "\n"
-    if options.check:
-        return 0 if options.out.read_text() == text else 1
-    options.out.write_text(text)
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(write_or_check(__doc__, "aten_schemas.txt", lines()))

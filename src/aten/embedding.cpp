@@ -186,8 +186,7 @@ BagResults embedding_bag_padding_idx(Lower& l, Tensor weight, Tensor indices, Te
 Tensor embedding_renorm(Lower& l, Tensor self, Tensor indices, double max_norm, double norm_type) {
   if (self.is_poison() || indices.is_poison() || !l.expect_rank(self, 2, 2, "self") || !integer_indices(l, indices))
     return {};
-  Dim count = 1;
-  for (const Dim& d : indices.shape()) count = count * d;
+  Dim count = product(indices.shape());
   Value named = gather_bags(l, l.full({self.dim(0)}, DType::Bool, false), l.hlo.reshape(l.read(indices), {count}),
                             l.full({count}, DType::Bool, true), Reducer::Or);
   if (!named.has_value()) return {};

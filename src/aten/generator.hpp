@@ -43,6 +43,9 @@ class Draw {
   uint32_t block_ = 0;
 };
 
+// For operators that draw for each element of a tensor of floats.
+bool expect_float(Lower& l, Tensor t);
+
 // The files of random numbers.
 std::span<const Row> rejection_ops();
 

@@ -11,6 +11,14 @@
 #include "aten/shaping.hpp"
 
 namespace torchlift::aten {
+
+bool expect_float(Lower& l, Tensor t) {
+  if (t.is_poison()) return false;
+  if (is_float(t.dtype())) return true;
+  l.wrong("expected a floating-point tensor, got " + describe(t));
+  return false;
+}
+
 namespace {
 
 using torch::MemoryFormat;
@@ -38,12 +46,6 @@ Tensor like(Lower& l, Tensor self, Optional<DType> dtype, Optional<MemoryFormat>
 bool expect_inexact(Lower& l, DType dtype) {
   if (is_float(dtype) || is_complex(dtype)) return true;
   l.wrong("expected a floating-point or complex dtype, got " + std::string(info(dtype).torch_name));
-  return false;
-}
-bool expect_float(Lower& l, Tensor t) {
-  if (t.is_poison()) return false;
-  if (is_float(t.dtype())) return true;
-  l.wrong("expected a floating-point tensor, got " + describe(t));
   return false;
 }
 

@@ -64,13 +64,6 @@ Formula poisson_by_rejection(Draw& draw, Formula mean, Formula done) {
   });
 }
 
-bool expect_float(Lower& l, Tensor t) {
-  if (t.is_poison()) return false;
-  if (is_float(t.dtype())) return true;
-  l.wrong("expected a floating-point tensor, got " + describe(t));
-  return false;
-}
-
 Tensor poisson(Lower& l, Tensor self, Ignored) {
   if (!expect_float(l, self)) return {};
   auto draw = Draw::begin(l, self.shape());
