@@ -89,26 +89,28 @@ Sorted top_values(Lower& l, Value v, int64_t axis, const Dim& k, bool largest) {
   return {l.convert(largest ? values : -values, dtype), l.convert(first(out[1]), DType::Int64)};
 }
 
-// The k first of the sorted axis. Which of equal elements PyTorch picks is not defined; here the earlier ones.
+// PyTorch selects among numbers, though it sorts bools.
+bool selects_in(Lower& l, const Tensor& self) {
+  if (is_bool(self.dtype())) l.wrong("PyTorch selects no bool by its order, got " + describe(self));
+  return has_order(l, self) && !is_bool(self.dtype());
+}
+
+// The k first of the sorted axis. Which of equal elements PyTorch picks is not defined; here the earlier ones. A tensor
+// without dimensions is given back, whatever k.
 Pair topk(Lower& l, Tensor self, Dim k, int64_t dim, bool largest, bool) {
-  if (self.is_poison() || !has_order(l, self)) return {};
+  if (self.is_poison() || !selects_in(l, self)) return {};
   auto axis = l.axis(dim, self.rank());
   if (!axis) return {};
   Dim size = self.rank() == 0 ? Dim(1) : self.dim(*axis);
   if (k < Dim(0) || k > size) return l.wrong("topk of " + k.text() + " in an axis of " + size.text());
-  Dims shape = self.rank() == 0 ? Dims{Dim(1)} : self.shape();
-  Value v = l.hlo.reshape(l.read(self), shape);
-  Sorted s;
+  Value v = l.read(self);
+  if (self.rank() == 0) return {l.make(v), l.make(l.constant(DType::Int64, 0))};
   if (fits_float32(self.dtype()) && place_dtype(size) == DType::Int32 && size > Dim(0)) {
-    s = top_values(l, v, *axis, k, largest);
-  } else {
-    s = sort_values(l, v, shape, *axis, largest);
-    s = {slice_axis(l, s.values, *axis, 0, k), slice_axis(l, s.places, *axis, 0, k)};
+    Sorted s = top_values(l, v, *axis, k, largest);
+    return {l.make(s.values), l.make(s.places)};
   }
-  auto [values, places] = s;
-  if (self.rank() > 0) return {l.make(values), l.make(places)};
-  if (k == Dim(0)) return {l.make(values), l.make(places)};
-  return {l.make(l.hlo.reshape(values, {})), l.make(l.hlo.reshape(places, {}))};
+  Sorted s = sort_values(l, v, self.shape(), *axis, largest);
+  return {l.make(slice_axis(l, s.values, *axis, 0, k)), l.make(slice_axis(l, s.places, *axis, 0, k))};
 }
 
 // ---- the element at one rank of the order
@@ -138,7 +140,7 @@ Pair at_rank(Lower& l, const Sorted& s, const RankSite& site, const Dim& rank) {
 }
 
 Pair kthvalue(Lower& l, Tensor self, Dim k, int64_t dim, bool keepdim) {
-  if (self.is_poison() || !has_order(l, self)) return {};
+  if (self.is_poison() || !selects_in(l, self)) return {};
   auto site = rank_site(l, self, dim, keepdim);
   if (!site) return {};
   if (k < Dim(1) || k > site->shape[at(site->axis)]) return l.wrong("kthvalue with k " + k.text());
