@@ -283,7 +283,7 @@ void add_lines(const std::vector<Line>& lines, Operators& all) {
   }
 }
 
-// Columns: function, dtype, max_ulp, pytorch_ulp, domain. The first line names them.
+// Columns: function, dtype, max_ulp, pytorch_ulp, points, domain, note. The first line names them.
 void add_ulp(const std::string& path, Operators& all) {
   std::ifstream file(path);
   std::string text;
@@ -292,11 +292,11 @@ void add_ulp(const std::string& path, Operators& all) {
     std::stringstream line(text);
     for (std::string cell; std::getline(line, cell, '\t');) cells.push_back(cell);
     if (cells.size() < 3 || cells[0] == "function" || cells[0].starts_with('#')) continue;
-    cells.resize(5);
+    cells.resize(6);
     auto found = all.by_name.find(without_aten(cells[0]));
     if (found == all.by_name.end()) continue;
     found->second.ulp.push_back(cells[1] + " " + cells[2] + (cells[3].empty() ? "" : " (PyTorch " + cells[3] + ")") +
-                                (cells[4].empty() ? "" : " on " + cells[4]));
+                                (cells[5].empty() ? "" : " on " + cells[5]));
   }
 }
 

@@ -18,6 +18,7 @@ struct Operator {
   std::vector<std::string> ulp;       // "f32 2.5 (PyTorch 1.2) on [-10, 10]"
   std::string why;                    // there is no lowering, or no line
   bool is_supported() const { return !served.empty(); }
+  bool refuses_all() const { return is_supported() && cases == 0 && !refusals.empty(); }  // that was tested
 };
 
 struct Operators {

@@ -75,13 +75,18 @@ bool ops_page(const std::string& folder) {
   Operators all = read_operators(folder);
   auto supported = std::count_if(all.by_name.begin(), all.by_name.end(),
                                  [](const auto& named) { return named.second.is_supported(); });
+  auto refusing = std::count_if(all.by_name.begin(), all.by_name.end(),
+                                [](const auto& named) { return named.second.refuses_all(); });
   std::cout
       << "# Operators\n\n"
       << "Of " << all.by_name.size()
       << " operators of PyTorch (and a few of torchvision and transformers) that take or give a tensor,\n"
       << supported << " have a lowering (" << all.served << " of " << all.overloads
-      << " overloads, in-place and `out=` forms included). TorchScript's own " << all.without_tensor
-      << " overloads on numbers,\ntexts and lists are left out. `torchlift ops NAME` says the same of one operator.\n\n"
+      << " overloads, in-place and `out=` forms included);\n"
+      << refusing << " of them refuse every tested call with a reason of their own, such as a size that depends on "
+      << "values. TorchScript's own\n"
+      << all.without_tensor
+      << " overloads on numbers, texts and lists are left out. `torchlift ops NAME` says the same of one operator.\n\n"
       << "An operator that has none is refused by name (`unsupported-operator`), a mode or type too; one of your "
          "own can be\ngiven a meaning: [custom.md](custom.md). Made from the operator table and `tests/ops` by "
          "`make docs`; do not edit.\n\n"
@@ -92,7 +97,7 @@ bool ops_page(const std::string& folder) {
          "promotion.\n"
          "- cases: lines of `tests/ops`, each run on the CPU plugin against PyTorch's values and storage "
          "identity.\n"
-         "- ulp: largest error seen where a function is approximated ([differences.md](differences.md)).\n"
+         "- ulp: largest error seen where a function is approximated ([ulp.md](ulp.md)).\n"
          "- refused: tested calls that are refused by name; calls with wrong arguments are not listed.\n\n"
          "| operator | overloads | dtypes | cases | ulp | refused |\n|---|---|---|---|---|---|\n";
   for (const auto& [name, op] : all.by_name) {
