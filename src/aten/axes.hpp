@@ -23,8 +23,8 @@ Value slice_axis(Lower& l, Value v, int64_t axis, Dim start, Dim limit, int64_t 
 // Zeros (or `fill`) before and after along one axis; negative amounts cut.
 Value pad_axis(Lower& l, Value v, int64_t axis, Dim low, Dim high, const Scalar& fill = 0);
 
-// The narrowest of int32 and int64 that counts the places of an axis of that size: half the memory to move, where places
-// are carried along with values.
+// The narrowest of int32 and int64 that counts the places of an axis of that size: half the memory to move, where
+// places are carried along with values.
 DType place_dtype(const Dim& size);
 
 // Sliding windows along one axis: the axis becomes two, [count, size], and element (i, j) is i * stride + j * dilation.

@@ -209,8 +209,7 @@ Formula degree(Formula n) {
 template <Polynomial kFn>
 Tensor polynomial_of(Lower& l, Operand x, Operand n) {
   return zip_float(
-      l, x, n,
-      [](Formula a, Formula b) { return convert(kFn(convert(a, DType::Float64), degree(b)), a.dtype()); },
+      l, x, n, [](Formula a, Formula b) { return convert(kFn(convert(a, DType::Float64), degree(b)), a.dtype()); },
       takes::kFloats);
 }
 // The same over [0, 1].
