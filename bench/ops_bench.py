@@ -19,6 +19,7 @@ import tempfile
 import time
 
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
+os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # PyTorch's threads spin after a call, at the cost of the next one
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "bench"))
 
@@ -71,6 +72,7 @@ def imported(torchlift, function, tensors):
 
 
 def seconds(call, count):
+    call()  # not counted: the caches are another's
     start = time.perf_counter()
     for _ in range(count):
         call()
@@ -91,11 +93,13 @@ def measure(torchlift, case, count_of_rounds):
         np.testing.assert_allclose(np.asarray(got[0]), want.numpy(), rtol=2e-3, atol=2e-3, err_msg=name)
     calls = [lambda: ours(wide_arrays), lambda: theirs(arrays), lambda: case.torch(*tensors)]
     with torch.no_grad():
-        for call in calls:
-            call()
         counts = [max(1, int(ROUND_S / seconds(call, 2))) for call in calls]
-        rounds = [[seconds(call, count) for call, count in zip(calls, counts)] for _ in range(count_of_rounds)]
-    return [statistics.median(column) for column in zip(*rounds)]
+        times = [[] for _ in calls]
+        for i in range(count_of_rounds):
+            for k in range(len(calls)):  # each follows each as often
+                which = (k * (1 + i % 2) + i) % len(calls)
+                times[which].append(seconds(calls[which], counts[which]))
+    return [statistics.median(column) for column in times]
 
 
 def row(name, times):
