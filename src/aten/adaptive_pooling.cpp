@@ -107,6 +107,24 @@ Tensor adaptive_avg_pool3d_half(Lower& l, Tensor self, const Dims& output_size) 
   return make_like(l, l.convert(v, dtype), self);
 }
 
+// Windows of one size, without gaps: one reduction over all axes.
+std::optional<Value> mean_of_even_windows(Lower& l, Value v, const Dims& output_size) {
+  if (!v.has_value()) return std::nullopt;
+  Dims shape = l.type(v).dims, unfolded(shape.begin(), shape.end() - static_cast<int64_t>(output_size.size()));
+  Ints window_axes;
+  Dim count(1);
+  for (size_t i = 0; i < output_size.size(); ++i) {
+    AxisWindows w = windows_of(l, shape[shape.size() - output_size.size() + i], output_size[i]);
+    if (!w.even) return std::nullopt;
+    unfolded.push_back(output_size[i]);
+    window_axes.push_back(static_cast<int64_t>(unfolded.size()));
+    unfolded.push_back(w.size);
+    count = count * w.size;
+  }
+  Value sum = l.hlo.reduce(l.hlo.reshape(v, unfolded), window_axes, Reducer::Add);
+  return l.hlo.divide(sum, l.full_like(sum, Scalar(count)));
+}
+
 // The mean of each window.
 template <size_t kSpatial>
 Tensor adaptive_avg_pool(Lower& l, Tensor self, Dims output_size) {
@@ -115,6 +133,7 @@ Tensor adaptive_avg_pool(Lower& l, Tensor self, Dims output_size) {
   if (kSpatial == 3 && is_half(self.dtype())) return adaptive_avg_pool3d_half(l, self, output_size);
   DType wide = lower::accumulate_type(self.dtype());
   Value v = l.read(self, wide);
+  if (auto mean = mean_of_even_windows(l, v, output_size)) return make_like(l, l.convert(*mean, self.dtype()), self);
   for (size_t i = 0; i < kSpatial; ++i) {
     int64_t axis = self.rank() - static_cast<int64_t>(kSpatial - i);
     AxisWindows w = windows_of(l, self.dim(axis), output_size[i]);
