@@ -1,6 +1,7 @@
 #include "torch/parse.hpp"
 
 #include <algorithm>
+#include <array>
 #include <unordered_map>
 
 #include "base/kinds.hpp"
@@ -13,6 +14,9 @@ namespace torchlift::torch {
 namespace {
 
 constexpr int kMaxTreeDepth = 64;
+
+constexpr std::array<std::string_view, 6> kClassWords = {"attribute", "constant",         "parameter",
+                                                         "buffer",    "forward_pre_hook", "forward_hook"};
 
 class ProgramParser {
  public:
@@ -33,6 +37,13 @@ class ProgramParser {
   Status weight();
   Status location();
   Status frame();
+  Status class_of_code();
+  Status class_line(std::string_view word);
+  Status function(bool is_method);
+  Status parameter();
+  Status object();
+  Status item();
+  Status root();
   Status block();
   Status block_input();
   Status block_return();
@@ -71,8 +82,10 @@ class ProgramParser {
   int64_t line_number_ = 0;
   Program program_;
   std::vector<Line> specs_;  // `input` and `output` lines name values of the entry, which stands below them
-  std::unordered_map<std::string, ValueId> names_;  // of the block being read
-  std::unordered_map<std::string, ValueId> entry_names_;
+  using Names = std::unordered_map<std::string, ValueId>;
+  std::vector<Names> names_{1};                 // of each block
+  std::unordered_map<size_t, size_t> holders_;  // of a block: the one before it whose instruction names it
+  size_t block_ = 0;                            // being read
 };
 
 Diagnostic ProgramParser::unexpected(std::string_view expected) const {
@@ -252,6 +265,7 @@ Status ProgramParser::weight() {
   TRY_OK(want("elements"));
   TRY(out.record_elements, integer());
   out.is_parameter = cursor_.take("parameter");
+  out.is_constant = cursor_.take("constant");
   program_.weights.push_back(std::move(out));
   return Unit{};
 }
@@ -332,9 +346,15 @@ std::string_view ProgramParser::dotted_word() {
 
 Result<Operand> ProgramParser::value_operand() {
   TRY(std::string value, name("."));
-  auto found = names_.find(value);
-  if (found == names_.end()) return unexpected("a value that is defined before this");
-  return Operand{found->second};
+  // A branch sees the blocks that it stands in, and these come before it.
+  for (size_t at = block_;;) {
+    auto found = names_[at].find(value);
+    if (found != names_[at].end()) return Operand{found->second};
+    auto holder = holders_.find(at);
+    if (at == 0 || !program_.blocks[at].is_branch || holder == holders_.end())
+      return unexpected("a value that is defined before this");
+    at = holder->second;
+  }
 }
 
 // complex(1.0, 2.0), device("cpu", -1), object("name", "class"), operator "aten::add"
@@ -376,6 +396,7 @@ Result<Operand> ProgramParser::operand(int depth) {
   if (cursor_.take('%')) return value_operand();
   if (cursor_.take('^')) {
     TRY(size_t id, index());
+    if (id > block_) holders_.emplace(id, block_);
     return Operand{BlockId(id)};
   }
   if (cursor_.take('[')) {
@@ -398,6 +419,11 @@ Result<Operand> ProgramParser::operand(int depth) {
   if (auto format = value_of(kMemoryFormatWords, word)) return Operand{*format};
   if (word.starts_with("torch."))
     if (auto dtype = dtype_from_torch_name(word)) return Operand{*dtype};
+  cursor_.skip_spaces();
+  if ((word == "weight" || word == "object") && cursor_.peek() != '(') {
+    TRY(size_t id, index());
+    return word == "weight" ? Operand{WeightId(id)} : Operand{ObjectId(id)};
+  }
   if (!word.empty() && word != "inf" && word != "nan") return call_operand(word);
   cursor_ = before;
   auto number = cursor_.number();
@@ -458,18 +484,104 @@ Result<ValueId> ProgramParser::define() {
   TRY(Value value, type());
   value.name = spelled;
   ValueId id(program_.values.size());
-  if (!names_.emplace(std::move(spelled), id).second) return unexpected("a value that is not defined yet before this");
+  if (!names_[block_].emplace(std::move(spelled), id).second)
+    return unexpected("a value that is not defined yet before this");
   program_.values.push_back(std::move(value));
   return id;
+}
+
+// ---- classes, functions, objects
+
+Status ProgramParser::class_of_code() {
+  TRY_OK(want_next(program_.classes.size()));
+  Class out;
+  TRY(out.kind, kind(kClassKindWords));
+  TRY(out.name, text());
+  program_.classes.push_back(std::move(out));
+  return Unit{};
+}
+
+Status ProgramParser::class_line(std::string_view word) {
+  if (program_.classes.empty()) return unexpected("a class before this");
+  Class& into = program_.classes.back();
+  TRY(std::string name, text());
+  if (word == "attribute") {
+    TRY(std::string type, text());
+    into.attributes.emplace_back(std::move(name), std::move(type));
+  } else if (word == "constant") {
+    TRY_OK(want("="));
+    TRY(Operand value, operand());
+    into.constants.emplace_back(std::move(name), std::move(value));
+  } else if (word == "parameter") {
+    into.parameters.push_back(std::move(name));
+  } else if (word == "buffer") {
+    into.buffers.push_back(std::move(name));
+  } else if (word == "forward_pre_hook") {
+    into.forward_pre_hooks.push_back(std::move(name));
+  } else {
+    into.forward_hooks.push_back(std::move(name));
+  }
+  return Unit{};
+}
+
+Status ProgramParser::function(bool is_method) {
+  TRY_OK(want_next(program_.functions.size()));
+  Function out;
+  out.is_method = is_method;
+  TRY(out.name, text());
+  TRY_OK(want("^"));
+  TRY(size_t block, index());
+  out.block = BlockId(block);
+  TRY_OK(want("->"));
+  TRY(out.result_type, text());
+  program_.functions.push_back(std::move(out));
+  return Unit{};
+}
+
+Status ProgramParser::parameter() {
+  if (program_.functions.empty()) return unexpected("a function before its parameters");
+  Parameter out;
+  TRY(out.name, text());
+  TRY(out.type, text());
+  if (cursor_.take('=')) {
+    TRY(out.default_value, operand());
+  }
+  program_.functions.back().parameters.push_back(std::move(out));
+  return Unit{};
+}
+
+Status ProgramParser::object() {
+  TRY_OK(want_next(program_.objects.size()));
+  Object out;
+  TRY(out.kind, kind(kObjectKindWords));
+  TRY(out.type, text());
+  program_.objects.push_back(std::move(out));
+  return Unit{};
+}
+
+Status ProgramParser::item() {
+  if (program_.objects.empty()) return unexpected("an object before its items");
+  TRY(Operand key, operand());
+  TRY_OK(want("="));
+  TRY(Operand value, operand());
+  program_.objects.back().items.emplace_back(std::move(key), std::move(value));
+  return Unit{};
+}
+
+Status ProgramParser::root() {
+  TRY(size_t id, index());
+  program_.root = ObjectId(id);
+  return Unit{};
 }
 
 // ---- blocks
 
 Status ProgramParser::block() {
   TRY_OK(want_next(program_.blocks.size()));
-  if (program_.blocks.size() == 1) entry_names_ = names_;
-  names_.clear();
+  block_ = program_.blocks.size();
   TRY(program_.blocks.emplace_back().name, text());
+  program_.blocks.back().is_branch = cursor_.take("branch");
+  names_.resize(program_.blocks.size());
   return Unit{};
 }
 
@@ -521,6 +633,12 @@ Status ProgramParser::inst() {
     } while (cursor_.take(','));
     TRY_OK(want("="));
   }
+  Cursor kind = cursor_;
+  if (cursor_.identifier() == "overloaded" && cursor_.peek() == ' ') {
+    out.kind = InstKind::Overloaded;
+  } else {
+    cursor_ = kind;
+  }
   TRY(out.target, name(".:#"));
   TRY_OK(want("("));
   while (!cursor_.take(')')) {
@@ -566,9 +684,15 @@ Status ProgramParser::statement(const Line& line) {
     TRY(into, tree());
     return Unit{};
   };
-  if (inner && word == "input") return done(block_input());
-  if (inner && word == "return") return done(block_return());
-  if (inner && word == "frame") return done(frame());
+  // An instruction may begin with these letters, but a `:` follows.
+  std::string_view inner_word = inner && (cursor_.at_end() || cursor_.peek() == ' ') ? word : "";
+  if (inner_word == "input") return done(block_input());
+  if (inner_word == "return") return done(block_return());
+  if (inner_word == "frame") return done(frame());
+  if (inner_word == "takes") return done(parameter());
+  if (inner_word == "item") return done(item());
+  for (std::string_view each : kClassWords)
+    if (inner_word == each) return done(class_line(each));
   if (inner) {
     cursor_ = before;
     return done(inst());
@@ -581,6 +705,10 @@ Status ProgramParser::statement(const Line& line) {
   if (word == "hint") return done(hint());
   if (word == "weight") return done(weight());
   if (word == "location") return done(location());
+  if (word == "class") return done(class_of_code());
+  if (word == "function" || word == "method") return done(function(word == "method"));
+  if (word == "object") return done(object());
+  if (word == "root") return done(root());
   if (word == "block") return done(block());
   if (word == "input") return done(input());
   if (word == "output") return done(output());
@@ -601,7 +729,7 @@ Result<Program> ProgramParser::parse() {
       TRY_OK(statement(line));
     }
   }
-  if (program_.blocks.size() > 1) names_ = std::move(entry_names_);
+  block_ = 0;
   for (const Line& line : specs_) TRY_OK(statement(line));
   Status sound = verify(program_);
   if (sound) return std::move(program_);

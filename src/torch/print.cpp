@@ -65,6 +65,8 @@ struct OperandPrinter {
     return "device(" + string_literal_of(device.type) + ", " + std::to_string(device.index) + ")";
   }
   std::string operator()(BlockId id) const { return "^" + std::to_string(id.index); }
+  std::string operator()(WeightId id) const { return "weight " + std::to_string(id.index); }
+  std::string operator()(ObjectId id) const { return "object " + std::to_string(id.index); }
   std::string operator()(const OperatorName& op) const { return "operator " + string_literal_of(op.name); }
   std::string operator()(const CustomObject& object) const {
     return "object(" + string_literal_of(object.name) + ", " + string_literal_of(object.class_name) + ")";
@@ -88,6 +90,9 @@ class Printer {
   void weight(size_t index);
   void input(const InputSpec& input);
   void output(const OutputSpec& output);
+  void class_of_code(size_t index);
+  void function(size_t index);
+  void object(size_t index);
   void block(size_t index);
   void inst(const Inst& inst);
   void location(size_t index);
@@ -121,7 +126,7 @@ void Printer::weight(size_t index) {
        std::string(info(weight.dtype).short_name) + numbers_text(weight.sizes) + " strides " +
        numbers_text(weight.strides) + " offset " + std::to_string(weight.storage_offset) + " record " +
        std::to_string(weight.record.index) + " elements " + std::to_string(weight.record_elements) +
-       (weight.is_parameter ? " parameter" : ""));
+       (weight.is_parameter ? " parameter" : "") + (weight.is_constant ? " constant" : ""));
 }
 
 void Printer::input(const InputSpec& input) {
@@ -137,6 +142,36 @@ void Printer::output(const OutputSpec& output) {
        " = " + operand(output.argument));
 }
 
+void Printer::class_of_code(size_t index) {
+  const Class& each = program_.classes[index];
+  line("class " + std::to_string(index) + " " + std::string(word_of(kClassKindWords, each.kind)) + " " +
+       string_literal_of(each.name));
+  for (const auto& [name, type] : each.attributes)
+    line("  attribute " + string_literal_of(name) + " " + string_literal_of(type));
+  for (const auto& [name, value] : each.constants)
+    line("  constant " + string_literal_of(name) + " = " + operand(value));
+  for (const std::string& name : each.parameters) line("  parameter " + string_literal_of(name));
+  for (const std::string& name : each.buffers) line("  buffer " + string_literal_of(name));
+  for (const std::string& name : each.forward_pre_hooks) line("  forward_pre_hook " + string_literal_of(name));
+  for (const std::string& name : each.forward_hooks) line("  forward_hook " + string_literal_of(name));
+}
+
+void Printer::function(size_t index) {
+  const Function& each = program_.functions[index];
+  line((each.is_method ? "method " : "function ") + std::to_string(index) + " " + string_literal_of(each.name) + " ^" +
+       std::to_string(each.block.index) + " -> " + string_literal_of(each.result_type));
+  for (const Parameter& parameter : each.parameters)
+    line("  takes " + string_literal_of(parameter.name) + " " + string_literal_of(parameter.type) +
+         (parameter.default_value ? " = " + operand(*parameter.default_value) : ""));
+}
+
+void Printer::object(size_t index) {
+  const Object& each = program_.objects[index];
+  line("object " + std::to_string(index) + " " + std::string(word_of(kObjectKindWords, each.kind)) + " " +
+       string_literal_of(each.type));
+  for (const auto& [key, value] : each.items) line("  item " + operand(key) + " = " + operand(value));
+}
+
 std::string Printer::result(const Operand& result) const {
   if (const auto* id = result.get<ValueId>())
     return value_name(program_.value(*id)) + ": " + print(program_.value(*id));
@@ -149,6 +184,7 @@ void Printer::inst(const Inst& inst) {
   std::string text = "  ";
   if (!inst.results.empty())
     text += join(inst.results, ", ", [this](const Operand& each) { return result(each); }) + " = ";
+  if (inst.kind == InstKind::Overloaded) text += "overloaded ";
   text += target_text(inst.target) + "(";
   text += join(inst.operands, ", ", [this](const NamedOperand& named) {
     return (named.name.empty() ? "" : name_text(named.name) + "=") + operand(named.value);
@@ -161,7 +197,7 @@ void Printer::inst(const Inst& inst) {
 void Printer::block(size_t index) {
   const Block& block = program_.blocks[index];
   line("");
-  line("block " + std::to_string(index) + " " + string_literal_of(block.name));
+  line("block " + std::to_string(index) + " " + string_literal_of(block.name) + (block.is_branch ? " branch" : ""));
   for (ValueId id : block.inputs) line("  input " + value_name(program_.value(id)) + ": " + print(program_.value(id)));
   for (InstId id : block.insts) inst(program_.inst(id));
   line("  return " + join(block.outputs, ", ", [this](const Operand& output) { return operand(output); }));
@@ -181,6 +217,10 @@ std::string Printer::run() && {
   for (size_t i = 0; i < program_.weights.size(); ++i) weight(i);
   for (const InputSpec& each : program_.inputs) input(each);
   for (const OutputSpec& each : program_.outputs) output(each);
+  for (size_t i = 0; i < program_.classes.size(); ++i) class_of_code(i);
+  for (size_t i = 0; i < program_.functions.size(); ++i) function(i);
+  for (size_t i = 0; i < program_.objects.size(); ++i) object(i);
+  if (program_.root.has_value()) line("root " + std::to_string(program_.root.index));
   for (size_t i = 0; i < program_.blocks.size(); ++i) block(i);
   if (!program_.locations.empty()) line("");
   for (size_t i = 0; i < program_.locations.size(); ++i) location(i);

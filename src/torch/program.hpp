@@ -24,6 +24,8 @@ using InstId = Id<struct InstTag>;
 using BlockId = Id<struct BlockTag>;
 using LocId = Id<struct LocTag>;
 using WeightId = Id<struct WeightTag>;
+using ObjectId = Id<struct ObjectTag>;
+using FunctionId = Id<struct FunctionTag>;
 using RecordId = Id<struct RecordTag>;  // bytes of a storage; the front end's caller knows where they lie
 
 enum class Layout : uint8_t { Strided, SparseCoo, SparseCsr, SparseCsc, SparseBsr, SparseBsc, Mkldnn };
@@ -51,11 +53,12 @@ struct CustomObject {
   bool operator==(const CustomObject&) const = default;
 };
 
-// What stands in an argument place: a value of the block, a literal, a nested graph, or a list of these.
+// What stands in an argument place: a value of the block, a literal, a nested graph, a tensor or an object of the file,
+// or a list of these.
 struct Operand {
   using List = std::vector<Operand>;
   std::variant<None, ValueId, bool, int64_t, double, std::complex<double>, std::string, DType, Layout, MemoryFormat,
-               Device, BlockId, OperatorName, CustomObject, List>
+               Device, BlockId, OperatorName, CustomObject, List, WeightId, ObjectId>
       data;
 
   template <typename T>
@@ -73,10 +76,15 @@ struct NamedOperand {
   bool operator==(const NamedOperand&) const = default;
 };
 
-enum class InstKind : uint8_t { Call };
+enum class InstKind : uint8_t {
+  Call,        // the target names one operator
+  Overloaded,  // the target is a base name of TorchScript ("aten::add"): the arguments' types choose the overload
+};
 
 // target(operands...) -> results. A target is "aten::add.Tensor" ("aten::relu" for the overload `default`),
 // "higher_order::cond", or a Python callable of symbolic arithmetic: "_operator::mul", "math::trunc", "torch::sym_max".
+// Of TorchScript also what its language does, by the names of its own graphs: "prim::If", "prim::GetAttr"
+// (docs/frontend-script.md lists them with their operands).
 struct Inst {
   InstKind kind = InstKind::Call;
   std::string name;  // the node's own name, for messages; may be empty
@@ -96,7 +104,7 @@ struct TensorMeta {
   bool operator==(const TensorMeta&) const = default;
 };
 
-enum class ValueKind : uint8_t { Tensor, SymInt, SymFloat, SymBool, CustomObject, Token };
+enum class ValueKind : uint8_t { Tensor, SymInt, SymFloat, SymBool, CustomObject, Token, Any };  // Any: of TorchScript
 
 struct Value {
   std::string name;  // unique in its block
@@ -105,9 +113,11 @@ struct Value {
   std::optional<SymExpr> expr;     // what the file declares of a symbolic number
 };
 
-// A graph, or a nested graph of a higher-order operator. Nested graphs see nothing of the outer ones.
+// A graph, or a nested graph of a higher-order operator: these see nothing of the outer ones. A branch (the block of a
+// prim::If or prim::Loop) sees the values of the blocks around it.
 struct Block {
   std::string name;  // "" for the entry
+  bool is_branch = false;
   std::vector<ValueId> inputs;
   std::vector<InstId> insts;  // in execution order
   std::vector<Operand> outputs;
@@ -132,6 +142,7 @@ struct Weight {
   RecordId record;
   int64_t record_elements = 0;  // of this dtype in the whole record
   bool is_parameter = false;
+  bool is_constant = false;  // of TorchScript's code ("CONSTANTS.c0"): no part of the state dict
 };
 
 enum class InputKind : uint8_t { User, Constant, Parameter, Buffer, TensorConstant, CustomObject, Token };
@@ -180,6 +191,46 @@ struct Range {
   std::optional<int64_t> max;
 };
 
+// ---- TorchScript: classes, functions and objects. A type is kept as its text: "Tensor", "Optional[List[int]]",
+// "__torch__.M" (torch/script_type.hpp reads it).
+
+struct Parameter {
+  std::string name;
+  std::string type;
+  std::optional<Operand> default_value;
+};
+
+struct Function {
+  std::string name;  // "__torch__.M.forward" for a method, whose first parameter is self; "__torch__.clip"
+  std::vector<Parameter> parameters;
+  std::string result_type;
+  BlockId block;  // one input per parameter, one output
+  bool is_method = false;
+};
+
+enum class ClassKind : uint8_t { Module, Plain, NamedTuple, Enum, Interface };
+
+struct Class {
+  std::string name;  // "__torch__.M"
+  ClassKind kind = ClassKind::Plain;
+  std::vector<std::pair<std::string, std::string>> attributes;  // name and type, as declared
+  std::vector<std::pair<std::string, Operand>> constants;       // Final[...] attributes; the members of an Enum
+  std::vector<std::string> parameters;                          // attributes that are parameters of a module
+  std::vector<std::string> buffers;                             // attributes that are its buffers
+  std::vector<std::string> forward_pre_hooks;                   // names of methods
+  std::vector<std::string> forward_hooks;
+};
+
+enum class ObjectKind : uint8_t { Instance, Enum, List, Dict, Tuple };
+
+// A value of the file that is no tensor and no literal. Objects are shared by identity.
+struct Object {
+  ObjectKind kind = ObjectKind::Instance;
+  std::string type;  // Instance, Enum, NamedTuple: the class; List, Dict: "List[int]"; empty for a plain tuple
+  // Instance: attribute name and value. Enum: "name" and "value". Dict: key and value. List, Tuple: none and item.
+  std::vector<std::pair<Operand, Operand>> items;
+};
+
 struct Program {
   std::string name;            // of the model inside its file: "model"
   std::string producer;        // "torch 2.13.0"
@@ -196,12 +247,18 @@ struct Program {
   std::optional<TreeSpec> input_tree;                  // root: tuple of (args tuple, kwargs dict)
   std::optional<TreeSpec> output_tree;
   std::vector<std::string> argument_names;  // of the positional arguments, where the file has them
+  std::vector<Class> classes;
+  std::vector<Function> functions;
+  std::vector<Object> objects;
+  ObjectId root;  // the module itself; none for an exported program
 
   const Block& entry() const { return blocks.front(); }
   const Block& block(BlockId id) const { return blocks[id.at()]; }
   const Inst& inst(InstId id) const { return insts[id.at()]; }
   const Value& value(ValueId id) const { return values[id.at()]; }
   const Location& location(LocId id) const { return locations[id.at()]; }
+  const Object& object(ObjectId id) const { return objects[id.at()]; }
+  const Function& function(FunctionId id) const { return functions[id.at()]; }
 };
 
 // For each user or constant input, in order, its path in the call: "x", "batch['ids']", "args[2]". Names come from

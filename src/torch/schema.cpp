@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <mutex>
 #include <span>
 #include <unordered_map>
@@ -70,10 +71,18 @@ std::vector<std::string> split_tags(std::string_view text) {
 
 void parse_lines(Entry& entry) {
   for (std::string_view line : entry.lines) {
-    std::string_view text = line.substr(0, line.find('\t'));
-    Result<Schema> schema = parse_schema(text);
+    std::array<std::string_view, 3> columns;  // schema, tags, place in TorchScript's order
+    for (std::string_view& column : columns) {
+      column = line.substr(0, line.find('\t'));
+      line.remove_prefix(std::min(line.size(), column.size() + 1));
+    }
+    Result<Schema> schema = parse_schema(columns[0]);
     CHECK(schema.ok()) << schema.error().message();
-    if (text.size() < line.size()) schema->tags = split_tags(line.substr(text.size() + 1));
+    if (!columns[1].empty()) schema->tags = split_tags(columns[1]);
+    int64_t place = static_cast<int64_t>(entry.schemas.size());
+    std::string_view order = columns[2];
+    if (order.empty() || std::from_chars(order.data(), order.data() + order.size(), place).ec == std::errc())
+      schema->script_order = place;
     entry.schemas.push_back(std::move(schema).value());
   }
 }

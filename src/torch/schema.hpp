@@ -53,6 +53,7 @@ struct AliasMark {
 struct SchemaArgument {
   std::string name;
   SchemaType type;
+  std::string type_text;                 // of a type whose base is Other: "Dict(str, t)", "t[]", "((int, int))[]"
   std::optional<Operand> default_value;  // enum-like defaults are decoded to DType, Layout, MemoryFormat
   bool keyword_only = false;
   std::optional<AliasMark> alias;
@@ -71,6 +72,8 @@ struct Schema {
   std::vector<SchemaArgument> arguments;
   std::vector<SchemaReturn> returns;
   std::vector<std::string> tags;
+  std::optional<int64_t> script_order;  // place among its name's overloads as TorchScript tries them; none: it does not
+  bool is_variadic = false;             // "...": takes any further arguments
   std::string full_name() const { return overload.empty() ? name : name + "." + overload; }
 };
 

@@ -221,10 +221,14 @@ Result<Operand> SchemaParser::default_value(const SchemaType& type, int depth) {
 }
 
 Result<SchemaArgument> SchemaParser::argument(bool keyword_only) {
-  SchemaArgument out{.name = {}, .type = {}, .default_value = {}, .keyword_only = keyword_only, .alias = {}};
+  SchemaArgument out{
+      .name = {}, .type = {}, .type_text = {}, .default_value = {}, .keyword_only = keyword_only, .alias = {}};
+  cursor_.skip_spaces();
+  size_t start = cursor_.offset();
   TRY(MarkedType marked, type());
   out.type = marked.type;
   out.alias = marked.alias;
+  if (out.type.base == SchemaBase::Other) out.type_text = cursor_.taken_since(start);
   out.name = cursor_.identifier();
   if (cursor_.take('=')) {
     TRY(out.default_value, default_value(out.type));
@@ -255,7 +259,7 @@ Result<Schema> SchemaParser::schema() {
   bool keyword_only = false;
   while (!cursor_.take(')')) {
     if (cursor_.take("...")) {
-      // Any further arguments; the schema says nothing of them.
+      out.is_variadic = true;
     } else if (cursor_.take('*')) {
       keyword_only = true;
     } else {

@@ -15,8 +15,11 @@ class Verifier {
   explicit Verifier(const Program& program)
       : program_(program),
         defined_in_(program.values.size()),
+        defined_at_(program.values.size(), 0),
         depth_(program.blocks.size(), 0),
-        inst_used_(program.insts.size(), false) {}
+        inst_used_(program.insts.size(), false),
+        holders_(program.blocks.size()),
+        names_(program.blocks.size()) {}
   std::vector<Diagnostic> run();
 
  private:
@@ -24,6 +27,12 @@ class Verifier {
   void block(size_t index);
   void inst(InstId id);
   void operand(const Operand& operand, size_t depth);
+  void reference(const Operand& operand);
+  void literal(const Operand& operand, size_t depth);
+  bool sees(ValueId id) const;
+  bool is_named_outside(const std::string& name) const;
+  void function(const Function& function);
+  void classes_and_objects();
   void nested(BlockId id);
   void result(const Operand& operand, size_t depth);
   void define(ValueId id);
@@ -35,10 +44,17 @@ class Verifier {
   const Program& program_;
   std::vector<Diagnostic> problems_;
   std::vector<BlockId> defined_in_;
-  std::vector<size_t> depth_;  // of nested blocks that have been met, from 1
+  std::vector<size_t> defined_at_;  // in that block: 0 of an input, n of the n-th instruction's result
+  std::vector<size_t> depth_;       // of nested blocks that have been met, from 1
   std::vector<bool> inst_used_;
+  struct Holder {
+    BlockId block;
+    size_t at = 0;  // its n-th instruction
+  };
+  std::vector<Holder> holders_;  // of nested blocks that have been met
   BlockId current_;
-  std::set<std::string_view> names_;  // of the current block
+  size_t at_ = 0;                                  // in the current block
+  std::vector<std::set<std::string_view>> names_;  // of each block
   std::string where_;
 };
 
@@ -54,9 +70,11 @@ void Verifier::define(ValueId id) {
   if (defined_in_[id.at()].has_value())
     return add(where_, "defines `" + printable(program_.value(id).name) + "` a second time");
   defined_in_[id.at()] = current_;
+  defined_at_[id.at()] = at_;
   const std::string& name = program_.value(id).name;
   if (name.empty()) return add(where_, "defines a value without a name");
-  if (!names_.insert(name).second) add(where_, "defines a second value called `" + printable(name) + "`");
+  if (is_named_outside(name) || !names_[current_.at()].insert(name).second)
+    add(where_, "defines a second value called `" + printable(name) + "`");
 }
 
 void Verifier::result(const Operand& operand, size_t depth) {
@@ -73,7 +91,48 @@ void Verifier::nested(BlockId id) {
   if (id <= current_) return add(where_, "holds a block that does not come after its own");
   if (depth_[id.at()] > 0) return add(where_, "holds a block that another place holds too");
   depth_[id.at()] = depth_[current_.at()] + 1;
+  holders_[id.at()] = {current_, at_};
   if (depth_[id.at()] >= kMaxBlockDepth) add(where_, "is nested too deep");
+}
+
+// A branch's values are told from those it sees by their names.
+bool Verifier::is_named_outside(const std::string& name) const {
+  for (BlockId at = current_; program_.block(at).is_branch && holders_[at.at()].block.has_value();) {
+    at = holders_[at.at()].block;
+    if (names_[at.at()].contains(name)) return true;
+  }
+  return false;
+}
+
+// Whether a value of the program is defined before this place, in this block or in one whose branch it is.
+bool Verifier::sees(ValueId id) const {
+  BlockId defined = defined_in_[id.at()];
+  if (!defined.has_value()) return false;
+  for (BlockId at = current_; at != defined; at = holders_[at.at()].block) {
+    const Holder& holder = holders_[at.at()];
+    if (!program_.block(at).is_branch || !holder.block.has_value()) return false;
+    if (holder.block == defined) return defined_at_[id.at()] < holder.at;
+  }
+  return true;
+}
+
+// A weight or an object by its id.
+void Verifier::reference(const Operand& operand) {
+  const auto* weight = operand.get<WeightId>();
+  const auto* object = operand.get<ObjectId>();
+  if (weight && (!weight->has_value() || weight->at() >= program_.weights.size()))
+    add(where_, "uses a weight that the program does not have");
+  if (object && (!object->has_value() || object->at() >= program_.objects.size()))
+    add(where_, "uses an object that the program does not have");
+}
+
+// Of an object, a default or a class: no value and no block.
+void Verifier::literal(const Operand& operand, size_t depth) {
+  if (depth >= kMaxOperandDepth) return add(where_, "has lists nested too deep");
+  if (operand.get<ValueId>() || operand.get<BlockId>()) return add(where_, "holds a value of a block");
+  reference(operand);
+  if (const auto* list = operand.get<Operand::List>())
+    for (const Operand& part : *list) literal(part, depth + 1);
 }
 
 void Verifier::operand(const Operand& operand, size_t depth) {
@@ -81,12 +140,14 @@ void Verifier::operand(const Operand& operand, size_t depth) {
   if (const auto* id = operand.get<ValueId>()) {
     bool known = id->has_value() && id->at() < program_.values.size();
     if (!known) return add(where_, "uses a value that the program does not have");
-    if (defined_in_[id->at()] != current_)
+    if (!sees(*id))
       add(where_, "uses `" + printable(program_.value(*id).name) + "`, which is not defined before it in its block");
   } else if (const auto* block = operand.get<BlockId>()) {
     nested(*block);
   } else if (const auto* list = operand.get<Operand::List>()) {
     for (const Operand& part : *list) this->operand(part, depth + 1);
+  } else {
+    reference(operand);
   }
 }
 
@@ -107,13 +168,48 @@ void Verifier::inst(InstId id) {
 
 void Verifier::block(size_t index) {
   current_ = BlockId(index);
-  names_.clear();
+  at_ = 0;
   where_ = index == 0 ? "the entry" : "block `" + printable(program_.blocks[index].name) + "`";
   if (index > 0 && depth_[index] == 0) add(where_, "is held by no instruction before it");
   const Block& block = program_.blocks[index];
   for (ValueId input : block.inputs) define(input);
-  for (InstId id : block.insts) inst(id);
+  for (InstId id : block.insts) {
+    ++at_;
+    inst(id);
+  }
+  ++at_;
   for (const Operand& output : block.outputs) operand(output, 0);
+}
+
+void Verifier::function(const Function& function) {
+  where_ = "function `" + printable(function.name) + "`";
+  for (const Parameter& parameter : function.parameters)
+    if (parameter.default_value) literal(*parameter.default_value, 0);
+  BlockId id = function.block;
+  if (!id.has_value() || id.at() == 0 || id.at() >= program_.blocks.size())
+    return add(where_, "has no block of its own");
+  if (depth_[id.at()] > 0) return add(where_, "has a block that another place holds too");
+  depth_[id.at()] = 1;
+  const Block& block = program_.block(id);
+  if (block.is_branch) add(where_, "has a block that is a branch");
+  if (block.inputs.size() != function.parameters.size()) add(where_, "has not as many inputs as parameters");
+  if (block.outputs.size() != 1) add(where_, "has " + std::to_string(block.outputs.size()) + " outputs, not one");
+}
+
+void Verifier::classes_and_objects() {
+  for (const Class& each : program_.classes) {
+    where_ = "class `" + printable(each.name) + "`";
+    for (const auto& [name, value] : each.constants) literal(value, 0);
+  }
+  for (size_t i = 0; i < program_.objects.size(); ++i) {
+    where_ = "object " + std::to_string(i);
+    for (const auto& [key, value] : program_.objects[i].items) {
+      literal(key, 0);
+      literal(value, 0);
+    }
+  }
+  where_ = "the root";
+  if (program_.root.has_value()) reference(Operand{program_.root});
 }
 
 void Verifier::value(const Value& value) {
@@ -172,6 +268,8 @@ std::vector<Diagnostic> Verifier::run() {
     add("the program", "has no entry");
     return std::move(problems_);
   }
+  for (const Function& each : program_.functions) function(each);
+  classes_and_objects();
   for (size_t i = 0; i < program_.blocks.size(); ++i) block(i);
   for (size_t i = 0; i < program_.values.size(); ++i)
     if (!defined_in_[i].has_value())

@@ -6,11 +6,12 @@
 
 namespace torchlift::torch {
 
-inline constexpr size_t kMaxBlockDepth = 32;
+inline constexpr size_t kMaxBlockDepth = 128;
 inline constexpr size_t kMaxOperandDepth = 8;
 
 // Ids in range; every value defined once, by its block's inputs or an instruction before its use; nested blocks used
-// once and not nested in themselves; specs that match the entry; weights inside their records. Lists the problems (at
+// once, by a branch or by what sees nothing of the outer ones, and not nested in themselves; functions with blocks of
+// their own; specs that match the entry; weights inside their records. Lists the problems (at
 // most 20).
 Status verify(const Program& program);
 

@@ -37,6 +37,7 @@ inline constexpr auto kValueKindWords = std::to_array<Word<ValueKind>>({
     {"symbool", ValueKind::SymBool},
     {"object", ValueKind::CustomObject},
     {"token", ValueKind::Token},
+    {"any", ValueKind::Any},
 });
 
 inline constexpr auto kInputKindWords = std::to_array<Word<InputKind>>({
@@ -58,6 +59,22 @@ inline constexpr auto kOutputKindWords = std::to_array<Word<OutputKind>>({
     {"gradient_to_parameter", OutputKind::GradientToParameter},
     {"gradient_to_user_input", OutputKind::GradientToUserInput},
     {"token", OutputKind::Token},
+});
+
+inline constexpr auto kClassKindWords = std::to_array<Word<ClassKind>>({
+    {"module", ClassKind::Module},
+    {"plain", ClassKind::Plain},
+    {"namedtuple", ClassKind::NamedTuple},
+    {"enum", ClassKind::Enum},
+    {"interface", ClassKind::Interface},
+});
+
+inline constexpr auto kObjectKindWords = std::to_array<Word<ObjectKind>>({
+    {"instance", ObjectKind::Instance},
+    {"enum", ObjectKind::Enum},
+    {"list", ObjectKind::List},
+    {"dict", ObjectKind::Dict},
+    {"tuple", ObjectKind::Tuple},
 });
 
 template <typename Words, typename T>

@@ -72,6 +72,74 @@ std::string problem(std::string_view from, std::string_view to) {
   return program.ok() ? "none" : program.error().message();
 }
 
+const std::string kScript = R"(program "m" producer "torch 2.13.0" schema "3"
+weight 0 "w" f32[] strides [] offset 0 record 0 elements 1 constant
+class 0 module "__torch__.M"
+  attribute "w" "Tensor"
+  constant "n" = [1, object 1]
+  parameter "w"
+  buffer "b"
+  forward_pre_hook "before"
+  forward_hook "after"
+method 0 "__torch__.M.forward" ^1 -> "Tensor"
+  takes "self" "__torch__.M"
+  takes "x" "Tensor" = weight 0
+function 1 "__torch__.f" ^4 -> "NoneType"
+object 0 instance "__torch__.M"
+  item "w" = weight 0
+object 1 dict "Dict[str, int]"
+  item "k" = 1
+root 0
+
+block 0 ""
+  return 
+
+block 1 "__torch__.M.forward"
+  input %self: any
+  input %x: any
+  %0: any = overloaded aten::neg(%x) @0
+  %1: any = overloaded prim::If(true, ^2, ^3) @0
+  return %1
+
+block 2 "" branch
+  %2: any = overloaded frame::add(%0, object 1, alpha=weight 0) @0
+  return %2
+
+block 3 "" branch
+  return %self
+
+block 4 "__torch__.f"
+  return none
+
+location 0 "" ""
+)";
+
+TEST(ProgramText, of_script_code) { EXPECT_EQ(print(parsed(kScript)), kScript); }
+
+TEST(Verify, of_script_code) {
+  auto first = [](std::string_view from, std::string_view to) {
+    Result<Program> program = parse_program(replaced(kScript, from, to), "test.torch");
+    return program.ok() ? "none" : program.error().message();
+  };
+  EXPECT_EQ(first("add(%0", "add(%1"), "`frame::add` uses `1`, which is not defined before it in its block");
+  EXPECT_EQ(first("block 2 \"\" branch", "block 2 \"\""),
+            "line 31 has \", object 1, alpha=weight\", expected a value that is defined before this");
+  EXPECT_EQ(first("%2: any = overloaded frame::add(%0, object 1, alpha=weight 0) @0\n  return %2",
+                  "%x: any = overloaded frame::add(%0) @0\n  return %x"),
+            "`frame::add` defines a second value called `x`");
+  EXPECT_EQ(first("^4", "^1"), "function `__torch__.f` has a block that another place holds too");
+  EXPECT_EQ(first("^4", "^5"), "function `__torch__.f` has no block of its own");
+  EXPECT_EQ(first("return none", "return"), "function `__torch__.f` has 0 outputs, not one");
+  EXPECT_EQ(first("  takes \"self\" \"__torch__.M\"\n", ""),
+            "function `__torch__.M.forward` has not as many inputs as parameters");
+  EXPECT_EQ(first("item \"w\" = weight 0", "item \"w\" = weight 1"),
+            "object 0 uses a weight that the program does not have");
+  EXPECT_EQ(first("item \"w\" = weight 0", "item \"w\" = ^1"), "object 0 holds a value of a block");
+  EXPECT_EQ(first("root 0", "root 2"), "the root uses an object that the program does not have");
+  EXPECT_EQ(first("add(%0, object 1", "add(%0, object 7"),
+            "`frame::add` uses an object that the program does not have");
+}
+
 TEST(ProgramText, printing_and_parsing_are_inverse) {
   Program program = parsed(kText);
   std::string text = print(program);
