@@ -59,23 +59,29 @@ bool conform(const SchemaType& type, IValue& v) {
   return true;
 }
 
-IValue no_values(torch::ValueId) { return {}; }
-
 }  // namespace
 
-IValue literal(const torch::Operand& operand, const std::function<IValue(torch::ValueId)>& look_up) {
+IValue literal(const torch::Operand& operand, const Referents& referents) {
   return std::visit(
       [&](const auto& v) -> IValue {
         using T = std::remove_cvref_t<decltype(v)>;
-        if constexpr (std::is_same_v<T, torch::ValueId>) return look_up(v);
+        if constexpr (std::is_same_v<T, torch::ValueId>) return referents.value(v);
+        else if constexpr (std::is_same_v<T, torch::WeightId>) return referents.weight(v);
+        else if constexpr (std::is_same_v<T, torch::ObjectId>) return referents.object(v);
         else if constexpr (std::is_same_v<T, int64_t>) return IValue(Dim(v));
         else if constexpr (std::is_same_v<T, torch::Operand::List>) {
           IValue::List list;
-          for (const torch::Operand& item : v) list.push_back(literal(item, look_up));
+          for (const torch::Operand& item : v) list.push_back(literal(item, referents));
           return IValue(std::move(list));
         } else return IValue(v);
       },
       operand.data);
+}
+
+IValue literal(const torch::Operand& operand) {
+  return literal(operand, {.value = [](torch::ValueId) { return IValue(); },
+                           .weight = [](torch::WeightId) { return IValue(); },
+                           .object = [](torch::ObjectId) { return IValue(); }});
 }
 
 Result<std::vector<IValue>> bind_arguments(const torch::Schema& schema, std::vector<NamedValue> given) {
@@ -103,7 +109,7 @@ Result<std::vector<IValue>> bind_arguments(const torch::Schema& schema, std::vec
         if (argument.type.optional) continue;
         return diagnose(Kind::ArgumentMissing, {{"operator", schema.full_name()}, {"argument", argument.name}});
       }
-      out[i] = literal(*argument.default_value, no_values);
+      out[i] = literal(*argument.default_value);
     }
     if (!conform(argument.type, out[i]))
       return diagnose(Kind::ArgumentType, {{"operator", schema.full_name()},

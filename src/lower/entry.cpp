@@ -7,6 +7,8 @@
 namespace torchlift::lower {
 namespace {
 
+constexpr int64_t kInlinedConstant = 4096;  // bytes below which a constant of TorchScript's code stays one
+
 bool same_view(const torch::Weight& a, const torch::Weight& b) {
   return a.record == b.record && a.dtype == b.dtype && a.storage_offset == b.storage_offset && a.sizes == b.sizes &&
          a.strides == b.strides;
@@ -94,13 +96,15 @@ Tensor Evaluator::weight_tensor(torch::WeightId id) {
     return l_.view_strided(whole, sizes, strides, Dim(w.storage_offset));
   }
   int64_t bytes = product(sizes).concrete() * info(w.dtype).bytes;
-  if (bytes < options_.inline_below && options_.read_weight && !not_inlined_.contains(id)) {
+  int64_t inline_below = w.is_constant ? std::max(options_.inline_below, kInlinedConstant) : options_.inline_below;
+  if (bytes < inline_below && options_.read_weight && !not_inlined_.contains(id)) {
     auto data = options_.read_weight(id);
     if (!data) {
       for (const Diagnostic& d : data.errors()) sink_.add(d);
       return {};
     }
     Tensor t = l_.make(l_.hlo.constant({w.dtype, sizes}, std::move(data).value()), strides);
+    if (!t.is_poison()) t.node()->script_constant = w.is_constant && sizes.empty();
     if (!t.is_poison()) storages_.push_back({t, t.node()->value, std::nullopt, id, w.record});
     return t;
   }
@@ -177,6 +181,18 @@ size_t Evaluator::add_result(EntryResult result, Value value) {
   return out_.results.size() - 1;
 }
 
+size_t Evaluator::add_output(const std::string& path, const Tensor& tensor, Value value) {
+  EntryResult result{.role = ResultRole::Output,
+                     .name = path,
+                     .aliases = {},
+                     .dtype = tensor.dtype(),
+                     .shape = tensor.shape(),
+                     .storage_of = {}};
+  for (const EntryStorage& s : storages_)
+    if (tensor.shares_storage_with(s.root)) result.storage_of = s.argument;
+  return add_result(std::move(result), value);
+}
+
 // A functional graph returns new contents: they are written at the end, as the exported module does.
 void Evaluator::apply_mutation(const torch::OutputSpec& spec, const IValue& value) {
   auto* source = value.get<Tensor>();
@@ -221,15 +237,7 @@ void Evaluator::make_outputs(const std::vector<IValue>& values) {
       Value value = l_.read(*t);
       if (!value.has_value() && !sink_.has_errors())
         sink_.add(diagnose(Kind::Internal, {{"reason", "output " + out.path + " has no value"}}));
-      EntryResult result{.role = ResultRole::Output,
-                         .name = out.path,
-                         .aliases = {},
-                         .dtype = t->dtype(),
-                         .shape = t->shape(),
-                         .storage_of = {}};
-      for (const EntryStorage& s : storages_)
-        if (t->shares_storage_with(s.root)) result.storage_of = s.argument;
-      out.tensor = add_result(std::move(result), value);
+      out.tensor = add_output(out.path, *t, value);
     } else {
       out.value = values[i];
     }
@@ -242,6 +250,17 @@ void Evaluator::make_written_results() {
     if (!is_written(s)) continue;
     if (!s.argument) {
       written_constants_.insert(s.weight);
+      continue;
+    }
+    if (!s.weight.has_value() && out_.arguments[*s.argument].role == ArgumentRole::State) {
+      EntryArgument& argument = out_.arguments[*s.argument];
+      argument.result = add_result({.role = ResultRole::BufferMutation,
+                                    .name = argument.name,
+                                    .aliases = {},
+                                    .dtype = argument.dtype,
+                                    .shape = argument.shape,
+                                    .storage_of = {}},
+                                   l_.read(s.root));
       continue;
     }
     if (!s.weight.has_value()) {

@@ -7,6 +7,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "base/result.hpp"
@@ -44,6 +45,9 @@ struct Options {
   std::span<const torch::Schema> own_schemas{};  // of rows of the table that are none of PyTorch's: own_ops.hpp
   int64_t inline_below = 0;                      // weights of fewer bytes become constants
   std::optional<size_t> fail_operation;          // for tests: this StableHLO operation, counted as they are made, fails
+  // Of a TorchScript program: what a call before stored on its modules, by path ("encoder.count"): the type of a
+  // tensor, which is then an argument, or a value.
+  std::map<std::string, std::variant<stablehlo::Type, IValue>> state{};
   // Dense row-major bytes of a weight, for constants.
   std::function<Result<std::vector<std::byte>>(torch::WeightId)> read_weight;
 };
@@ -95,6 +99,14 @@ struct Lowered {
   std::vector<EntryResult> results;
   std::vector<Leaf> inputs;
   std::vector<Leaf> outputs;
+  std::optional<torch::TreeSpec> output_tree;  // of a TorchScript program, whose file has none
+  // What the call stores on the modules of a TorchScript program: a result that holds a tensor, or a value.
+  struct Stored {
+    std::string path;
+    std::optional<size_t> result;
+    IValue value;
+  };
+  std::vector<Stored> state;
   Agreement agreement;
   struct PinnedSize {
     std::string node;

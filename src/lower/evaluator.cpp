@@ -7,6 +7,7 @@
 
 #include "base/kinds.hpp"
 #include "base/text.hpp"
+#include "lower/overloads.hpp"
 #include "stablehlo/passes.hpp"
 #include "stablehlo/verify.hpp"
 
@@ -14,6 +15,9 @@ namespace torchlift::lower {
 namespace {
 
 constexpr int64_t kMaxGraphDepth = 64;
+constexpr int64_t kMaxScriptDepth = 300;       // calls, branches and loops within each other
+constexpr size_t kMaxScriptSteps = 1'000'000;  // instructions walked, those of loops each time
+constexpr size_t kMaxPlacesSeen = 64;
 
 // The caller's own schemas, then PyTorch's.
 const torch::Schema* find_schema(const Options& options, std::string_view full_name) {
@@ -22,12 +26,31 @@ const torch::Schema* find_schema(const Options& options, std::string_view full_n
   return torch::find_schema(full_name);
 }
 
-// Calls fn on every tensor in a value.
+// Calls fn on the tensors in a value. Of containers of scripts, which may hold themselves or one another many times, on
+// the first kMaxPlacesSeen places: whoever asks for the rest (the builders, which pass poison on) sees them there.
+template <typename Fn>
+void for_each_tensor(const IValue& v, Fn&& fn, size_t& places) {
+  if (places >= kMaxPlacesSeen) return;
+  ++places;
+  if (auto* t = v.get<Tensor>()) fn(*t);
+  if (auto* list = v.get<ListRef>())
+    for (size_t i = 0; i < (*list)->items.size() && places < kMaxPlacesSeen; ++i)
+      for_each_tensor((*list)->items[i], fn, places);
+  if (auto* tuple = v.get<TupleRef>())
+    for (const IValue& item : (*tuple)->items) for_each_tensor(item, fn, places);
+  if (auto* dict = v.get<DictRef>())
+    for (size_t i = 0; i < (*dict)->items.size() && places < kMaxPlacesSeen; ++i)
+      for_each_tensor((*dict)->items[i].second, fn, places);
+}
+
 template <typename Fn>
 void for_each_tensor(const IValue& v, Fn&& fn) {
-  if (auto* t = v.get<Tensor>()) fn(*t);
-  if (auto* list = v.get<IValue::List>())
+  if (auto* list = v.get<IValue::List>()) {
     for (const IValue& item : *list) for_each_tensor(item, fn);
+    return;
+  }
+  size_t places = 0;
+  for_each_tensor(v, fn, places);
 }
 
 bool any_tensor(const std::vector<NamedValue>& operands, bool (*predicate)(const Tensor&)) {
@@ -49,27 +72,44 @@ Evaluator::Evaluator(const torch::Program& program, const OpTable& table, const 
       l_(out_.module, options.precision),
       custom_calls_(out_.module, options.custom),
       environment_(program.values.size()),
-      weights_(program.weights.size()) {
+      weights_(program.weights.size()),
+      objects_(program.objects.size()),
+      active_(program.functions.size()) {
   l_.allow_train_dropout = options.allow_train_dropout;
   l_.seed = options.seed;
   if (options.fail_operation) l_.hlo.fail_operation(*options.fail_operation);
   l_.call_graph = [this](torch::BlockId block, std::vector<IValue> inputs) { return walk(block, std::move(inputs)); };
+  if (!program.root.has_value()) return;
+  script_.emplace(program);
+  script_->call = [this](torch::FunctionId id, std::vector<IValue> arguments) {
+    return call_function(id, std::move(arguments));
+  };
+  script_->object = [this](torch::ObjectId id) { return object(id); };
+  script_->weight = [this](torch::WeightId id) { return IValue(weight(id)); };
+  l_.script = &*script_;
 }
 
 std::optional<Lowered> Evaluator::run() {
   make_inputs();
   make_weights();
+  if (script_) make_root();
   const torch::Block& entry = program_.entry();
   std::vector<IValue> inputs;
   for (torch::ValueId id : entry.inputs) inputs.push_back(environment_[id.at()]);
   std::vector<IValue> outputs = walk(torch::BlockId(0), std::move(inputs));
-  make_outputs(outputs);
+  if (script_) make_script_outputs(outputs.empty() ? IValue() : outputs[0]);
+  else make_outputs(outputs);
   collect_refusals({});
   if (hidden_ > 0)
     sink_.add(diagnose(Kind::HiddenNodes,
                        {{"count", static_cast<int64_t>(hidden_)}, {"total", static_cast<int64_t>(visited_)}}));
   if (sink_.has_errors()) return std::nullopt;
   make_written_results();
+  if (script_) {
+    make_attribute_results();
+    if (sink_.has_errors()) return std::nullopt;
+    drop_unused_weights();
+  }
   l_.hlo.set_results(result_values_, result_names_);
   for (const Lower::Pin& pin : l_.pins()) {
     if (pin.node < 0) continue;
@@ -82,22 +122,26 @@ std::optional<Lowered> Evaluator::run() {
 }
 
 IValue Evaluator::value_of(const torch::Operand& operand) {
-  return literal(operand, [this](torch::ValueId id) {
+  auto value = [this](torch::ValueId id) {
     if (auto found = doubted_.find(id); found != doubted_.end()) {
       ++out_.agreement.type_differences;
       sink_.add(std::move(found->second));
       doubted_.erase(found);
     }
     return environment_[id.at()];
-  });
+  };
+  return literal(operand, {.value = value,
+                           .weight = [this](torch::WeightId id) { return IValue(weight(id)); },
+                           .object = [this](torch::ObjectId id) { return object(id); }});
 }
 
 std::vector<IValue> Evaluator::walk(torch::BlockId block_id, std::vector<IValue> inputs) {
   const torch::Block& block = program_.block(block_id);
-  if (depth_ >= kMaxGraphDepth || inputs.size() != block.inputs.size()) {
-    l_.wrong(depth_ >= kMaxGraphDepth ? "graphs nested too deep"
-                                      : "a graph of " + std::to_string(block.inputs.size()) + " inputs gets " +
-                                            std::to_string(inputs.size()));
+  bool too_deep = depth_ >= (script_ ? kMaxScriptDepth : kMaxGraphDepth);
+  if (too_deep || inputs.size() != block.inputs.size()) {
+    l_.wrong(too_deep ? "graphs nested too deep, or a function that calls itself without end"
+                      : "a graph of " + std::to_string(block.inputs.size()) + " inputs gets " +
+                            std::to_string(inputs.size()));
     return std::vector<IValue>(block.outputs.size(), IValue(Tensor()));
   }
   ++depth_;
@@ -121,10 +165,22 @@ void Evaluator::visit(torch::InstId id) {
   }
   l_.hlo.set_location(line);
   ++visited_;
+  if (script_ && visited_ == kMaxScriptSteps) {
+    report(diagnose(Kind::ScriptTooLong, {{"limit", static_cast<int64_t>(kMaxScriptSteps)}}));
+    script_->stopped = true;
+  }
+  if (script_ && script_->stopped) {
+    define(inst, {}, true, true, 0);
+    current_ = outer;
+    l_.current_node = outer_node;
+    return;
+  }
 
   std::vector<NamedValue> operands;
   for (const torch::NamedOperand& o : inst.operands) operands.push_back({o.name, value_of(o.value)});
-  bool poisoned = any_tensor(operands, [](const Tensor& t) { return t.is_poison(); });
+  const ScriptRow* script = inst.kind == torch::InstKind::Overloaded ? table_.script(inst.target) : nullptr;
+  bool poisoned =
+      !(script && script->takes_poison) && any_tensor(operands, [](const Tensor& t) { return t.is_poison(); });
   bool tainted = poisoned || any_tensor(operands, [](const Tensor& t) { return !t.is_poison() && t.node()->failed; });
   if (tainted) ++hidden_;
 
@@ -143,6 +199,7 @@ void Evaluator::visit(torch::InstId id) {
 
 std::vector<IValue> Evaluator::call(const torch::Inst& inst, std::vector<NamedValue> operands) {
   if (const CustomOp* op = custom_calls_.find(inst.target)) return call_custom(inst, *op, operands);
+  if (inst.kind == torch::InstKind::Overloaded) return call_overloaded(inst, std::move(operands));
   if (const Row* row = table_.exact(inst.target); row && row->positional) {
     std::vector<IValue> values;
     for (NamedValue& o : operands) values.push_back(std::move(o.value));
@@ -160,6 +217,33 @@ std::vector<IValue> Evaluator::call(const torch::Inst& inst, std::vector<NamedVa
     return {};
   }
   return call_schema(inst, *schema, std::move(operands));
+}
+
+std::vector<IValue> Evaluator::call_overloaded(const torch::Inst& inst, std::vector<NamedValue> operands) {
+  if (const ScriptRow* row = table_.script(inst.target))
+    if (auto results = row->call(l_, operands)) return script_results(inst, std::move(*results));
+  auto chosen = choose_overload(l_, inst.target, std::move(operands));
+  if (!chosen) return {};
+  return script_results(inst, call_schema(inst, *chosen->schema, std::move(chosen->arguments)));
+}
+
+bool Evaluator::expect_known(const torch::Schema& schema, const Row& row, const std::vector<IValue>& arguments) {
+  size_t at = 0;
+  for (const ParamSpec& p : row.params) {
+    bool takes_tensor = p.base == ParamBase::Tensor || p.base == ParamBase::Operand || p.base == ParamBase::Any ||
+                        p.base == ParamBase::Ignored;
+    for (size_t i = at; i < at + p.width() && i < arguments.size() && !takes_tensor; ++i) {
+      bool unknown = false;
+      for_each_tensor(arguments[i], [&](const Tensor& t) { unknown = unknown || t.is_device_number(); });
+      if (!unknown) continue;
+      l_.refuse(Kind::DataDependent,
+                {{"what", "argument `" + schema.arguments[i].name + "` of `" + schema.full_name() + "`"},
+                 {"advice", "keep it a tensor, or compute it from sizes and constants"}});
+      return false;
+    }
+    at += p.width();
+  }
+  return true;
 }
 
 std::vector<IValue> Evaluator::call_schema(const torch::Inst& inst, const torch::Schema& schema,
@@ -181,6 +265,7 @@ std::vector<IValue> Evaluator::call_schema(const torch::Inst& inst, const torch:
   std::vector<IValue> in;  // as the row takes them: out= arguments are written below
   for (size_t i = 0; i < arguments.size(); ++i)
     if (!schema.arguments[i].is_out()) in.push_back(arguments[i]);
+  if (script_ && !expect_known(*functional, *row, in)) return {};
   std::vector<IValue> results = row->call(l_, in);
   bool inplace_view = std::find(schema.tags.begin(), schema.tags.end(), "inplace_view") != schema.tags.end();
   if (inplace_view) {  // writes no values: the result is the view
@@ -188,6 +273,8 @@ std::vector<IValue> Evaluator::call_schema(const torch::Inst& inst, const torch:
       l_.wrong(
           "the shape of an input, parameter or buffer is changed in place, which the caller of a program cannot see; "
           "use the form without `_`");
+    if (script_ && !arguments.empty() && !results.empty() && arguments[0].is_tensor() && results[0].is_tensor())
+      replace(*arguments[0].get<Tensor>(), *results[0].get<Tensor>());
     return results;
   }
   return write_marked(schema, arguments, std::move(results));
@@ -272,7 +359,7 @@ IValue Evaluator::stand_in(torch::ValueId id) {
 void Evaluator::define(const torch::Inst& inst, std::vector<IValue> results, bool failed, bool tainted,
                        size_t nodes_before) {
   // A row that gives one list serves nodes that declare its elements one by one, and the reverse.
-  if (results.size() == 1 && inst.results.size() > 1)
+  if (results.size() == 1 && inst.results.size() > 1 && !script_)
     if (auto* list = std::get_if<IValue::List>(&results[0].data)) results = IValue::List(*list);
   for (size_t i = 0; i < inst.results.size(); ++i) {
     IValue value = i < results.size() ? std::move(results[i]) : IValue();
@@ -301,6 +388,11 @@ IValue Evaluator::checked(const torch::Inst& inst, torch::ValueId id, IValue val
                           size_t nodes_before) {
   if (failed) return stand_in(id);
   auto* tensor = std::get_if<Tensor>(&value.data);
+  if (program_.value(id).kind == torch::ValueKind::Any) {
+    if (tensor && !tensor->is_poison() && tainted && tensor->node()->index > nodes_before)
+      tensor->node()->failed = true;
+    return value;
+  }
   if (!tensor) {
     if (program_.value(id).kind == torch::ValueKind::Tensor && value.is_number()) return l_.wrap(*value.number());
     if (program_.value(id).kind == torch::ValueKind::Tensor && value.is_none()) return stand_in(id);
@@ -394,6 +486,8 @@ Diagnostic Evaluator::placed(Diagnostic d) const {
     d.place.node_count = static_cast<int64_t>(program_.insts.size());
     const torch::Location& location = program_.location(current_->location);
     d.place.source = location.frames;
+    for (auto call = call_stack_.rbegin(); call != call_stack_.rend(); ++call)
+      d.place.source.insert(d.place.source.end(), (*call)->frames.begin(), (*call)->frames.end());
     d.place.module = location.module_path;
     if (!location.module_type.empty())
       d.place.module += (d.place.module.empty() ? "" : " ") + ("(" + location.module_type + ")");
@@ -454,6 +548,16 @@ Result<Lowered> lower(const torch::Program& program, const OpTable& table, const
   }
 }
 
+namespace {
+
+bool has_row(const torch::Schema& schema, const OpTable& table) {
+  if (table.find(schema)) return true;
+  const torch::Schema* functional = torch::functional_partner(schema);
+  return functional && table.find(*functional);
+}
+
+}  // namespace
+
 std::vector<OperatorUse> operators_of(const torch::Program& program, const OpTable& table, const Options& options) {
   std::vector<OperatorUse> out;
   for (const torch::Inst& inst : program.insts) {
@@ -463,17 +567,18 @@ std::vector<OperatorUse> operators_of(const torch::Program& program, const OpTab
       continue;
     }
     const Row* row = table.exact(inst.target);
-    if (!row || !row->positional) {
-      row = nullptr;
-      if (const torch::Schema* schema = find_schema(options, inst.target)) {
-        row = table.find(*schema);
-        if (!row)
-          if (const torch::Schema* functional = torch::functional_partner(*schema)) row = table.find(*functional);
-      }
+    bool supported = row && row->positional;
+    if (inst.kind == torch::InstKind::Overloaded) {
+      const auto& overloads = torch::schemas_named(inst.target);
+      supported = table.script(inst.target) ||
+                  std::any_of(overloads.begin(), overloads.end(), [&](auto& schema) { return has_row(schema, table); });
+    } else if (!supported) {
+      const torch::Schema* schema = find_schema(options, inst.target);
+      supported = schema && has_row(*schema, table);
     }
     bool is_custom = std::any_of(options.custom.begin(), options.custom.end(),
                                  [&](const CustomOp& op) { return op.means(inst.target); });
-    out.push_back({inst.target, 1, row != nullptr || is_custom});
+    out.push_back({inst.target, 1, supported || is_custom});
   }
   std::sort(out.begin(), out.end(), [](const auto& a, const auto& b) { return a.target < b.target; });
   return out;

@@ -45,6 +45,7 @@ class Evaluator {
   void make_outputs(const std::vector<IValue>& values);
   void make_written_results();
   size_t add_result(EntryResult result, Value value);
+  size_t add_output(const std::string& path, const Tensor& tensor, Value value);
   bool is_written(const EntryStorage& storage) const { return storage.root.node()->value != storage.initial; }
 
   // ---- evaluator.cpp: the walk
@@ -62,12 +63,29 @@ class Evaluator {
   // Writes results into the arguments that the schema marks, and returns what the call returns.
   std::vector<IValue> write_marked(const torch::Schema& schema, const std::vector<IValue>& arguments,
                                    std::vector<IValue> results);
+  // An operator of TorchScript: its own row if that takes these values, else an overload of ATen's.
+  std::vector<IValue> call_overloaded(const torch::Inst& inst, std::vector<NamedValue> operands);
+  // Refuses a number of the device where the row asks for a known one.
+  bool expect_known(const torch::Schema& schema, const Row& row, const std::vector<IValue>& arguments);
   void define(const torch::Inst& inst, std::vector<IValue> results, bool failed, bool tainted, size_t nodes_before);
   IValue checked(const torch::Inst& inst, torch::ValueId id, IValue value, bool failed, bool tainted,
                  size_t nodes_before);
   std::optional<stablehlo::Type> declared_type(torch::ValueId id) const;
   IValue stand_in(torch::ValueId id);  // for the result of a node that could not be lowered
   IValue value_of(const torch::Operand& operand);
+
+  // ---- objects.cpp: what a TorchScript program has beside its graph
+  Tensor weight(torch::WeightId id);
+  IValue object(torch::ObjectId id);
+  void make_root();
+  IValue call_function(torch::FunctionId id, std::vector<IValue> arguments);
+  std::vector<torch::ValueId> values_of(torch::BlockId block) const;  // defined in it and in its branches
+  std::vector<IValue> script_results(const torch::Inst& inst, std::vector<IValue> results);
+  void replace(const Tensor& old, const Tensor& by);  // an in-place view changes what the name means
+  void make_script_outputs(const IValue& value);
+  void make_attribute_results();
+  void drop_unused_weights();
+
   Diagnostic placed(Diagnostic diagnostic) const;  // at the node that is walked
   void report(Diagnostic diagnostic);
   bool collect_refusals(const std::vector<NamedValue>& operands);
@@ -91,6 +109,17 @@ class Evaluator {
   std::vector<std::string> result_names_;
   Merged to_merge_;
   std::set<torch::WeightId> written_constants_;
+  std::optional<Script> script_;  // of a TorchScript program
+  std::vector<IValue> objects_;   // by ObjectId; None until used
+  struct Attribute {              // of an object of the file, before the walk
+    ObjectRef object;
+    std::string name;
+    IValue initial;
+    std::vector<IValue> items;  // of a list or dictionary
+  };
+  std::vector<Attribute> attributes_;
+  std::vector<size_t> active_;                      // by FunctionId: calls that are not finished
+  std::vector<const torch::Location*> call_stack_;  // of the calls that are walked, outermost first
   const torch::Inst* current_ = nullptr;
   int64_t depth_ = 0;
   size_t failures_seen_ = 0;

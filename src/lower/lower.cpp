@@ -5,6 +5,8 @@
 #include <numeric>
 
 #include "base/kinds.hpp"
+#include "stablehlo/constant.hpp"
+#include "stablehlo/element.hpp"
 
 namespace torchlift::lower {
 
@@ -43,6 +45,37 @@ Tensor Lower::wrap(const Scalar& number) {
   Tensor t = make(constant(number.dtype(), number));
   if (!t.is_poison()) t.node()->number = number;
   return t;
+}
+
+Tensor Lower::device_number(Value value) {
+  Tensor t = make(value);
+  if (!t.is_poison()) t.node()->device_number = true;
+  return t;
+}
+
+std::optional<Scalar> Lower::known(Tensor t) {
+  if (t.is_poison()) return std::nullopt;
+  if (t.number()) return t.number();
+  if (t.numel() != Dim(1)) return std::nullopt;
+  auto elements = known_elements(t);
+  return elements ? std::optional(elements->front()) : std::nullopt;
+}
+
+std::optional<std::vector<Scalar>> Lower::known_elements(Tensor t) {
+  if (t.is_poison() || t.node()->failed || t.numel() > Dim(stablehlo::kMaxFoldedElements)) return std::nullopt;
+  if (t.is_empty()) return std::vector<Scalar>();
+  Value value = read(t);
+  if (!value.has_value()) return std::nullopt;
+  const auto& constant = known_.find(hlo.module(), value);
+  if (!constant) return std::nullopt;
+  const Type& of = type(value);
+  std::vector<std::byte> bytes = stablehlo::unpacked(of, *constant);
+  auto width = static_cast<size_t>(info(of.dtype).bytes);
+  std::vector<Scalar> out;
+  for (size_t i = 0; i + width <= bytes.size(); i += width)
+    out.push_back(std::visit([](auto n) { return Scalar(n); },
+                             stablehlo::read_element(of.dtype, std::span(bytes).subspan(i, width))));
+  return out;
 }
 
 Tensor Lower::view(Tensor base, Dims shape, Dims strides, Dim storage_offset, ViewStep step) {
@@ -212,6 +245,7 @@ Lower::Region::Region(Lower& l)
     : l_(l), cached_begin_(l.cached_.size()), nodes_begin_(l.region_nodes_begin_), outer_log_(l.write_log_) {
   l_.write_log_ = &log_;
   l_.region_nodes_begin_ = l_.nodes_.size();
+  ++l_.region_depth_;
 }
 
 std::vector<std::pair<TensorNode*, Value>> Lower::Region::written() const {
@@ -233,6 +267,7 @@ Lower::Region::~Region() {
   l_.cached_.resize(cached_begin_);
   l_.region_nodes_begin_ = nodes_begin_;
   l_.write_log_ = outer_log_;
+  --l_.region_depth_;
 }
 
 // ---- axes and sizes

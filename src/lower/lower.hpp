@@ -13,9 +13,11 @@
 #include "base/diagnostic.hpp"
 #include "lower/ivalue.hpp"
 #include "lower/promotion.hpp"
+#include "lower/script.hpp"
 #include "lower/strides.hpp"
 #include "lower/tensor.hpp"
 #include "stablehlo/builder.hpp"
+#include "stablehlo/passes.hpp"
 
 namespace torchlift::lower {
 
@@ -138,6 +140,14 @@ class Lower {
   Precision precision() const { return precision_; }
   // Walks a nested graph here, in the current region (higher-order operators).
   std::function<std::vector<IValue>(torch::BlockId, std::vector<IValue>)> call_graph;
+  // What the program declares, where it is one of TorchScript; else nullptr.
+  Script* script = nullptr;
+  // The value of a tensor of one element, if it follows from constants alone.
+  std::optional<Scalar> known(Tensor t);
+  // The same for every element of a small tensor, in row-major order.
+  std::optional<std::vector<Scalar>> known_elements(Tensor t);
+  // A Python number that only the device knows, from a value of rank 0 (of bool, int64, float64 or complex128).
+  Tensor device_number(Value value);
   // torch.autocast, as the walk is inside it.
   struct Autocast {
     bool enabled = false;
@@ -148,6 +158,7 @@ class Lower {
   uint64_t seed = 0;   // of random numbers
   uint64_t draws = 0;  // operators that drew some, up to here
   bool in_region() const { return write_log_ != nullptr; }
+  size_t region_depth() const { return region_depth_; }  // how many regions the walk is in
 
   // A StableHLO region: what is read inside stays inside. Writes to tensors made outside are undone at its end and
   // handed back, so that the region can return them.
@@ -194,7 +205,9 @@ class Lower {
   std::vector<TensorNode*> cached_;  // views with a cached read, newest last
   std::vector<std::pair<TensorNode*, Value>>* write_log_ = nullptr;
   size_t region_nodes_begin_ = 0;
+  size_t region_depth_ = 0;
   std::vector<Refusal> refusals_;
+  stablehlo::KnownConstants known_;
   std::vector<Pin> pins_;
 };
 

@@ -71,10 +71,20 @@ bool unbox_bool(const IValue& v) {
   return n && n->to_bool();
 }
 
-OpTable::OpTable(std::span<const std::span<const Row>> families) {
+OpTable::OpTable(std::span<const std::span<const Row>> families, std::span<const std::span<const ScriptRow>> script) {
   for (std::span<const Row> family : families)
     for (const Row& row : family) rows_.push_back(&row);
+  for (std::span<const ScriptRow> family : script)
+    for (const ScriptRow& row : family) script_rows_.push_back(&row);
   std::stable_sort(rows_.begin(), rows_.end(), [](const Row* a, const Row* b) { return a->key < b->key; });
+  std::stable_sort(script_rows_.begin(), script_rows_.end(),
+                   [](const ScriptRow* a, const ScriptRow* b) { return a->name < b->name; });
+}
+
+const ScriptRow* OpTable::script(std::string_view name) const {
+  auto it = std::lower_bound(script_rows_.begin(), script_rows_.end(), name,
+                             [](const ScriptRow* r, std::string_view n) { return r->name < n; });
+  return it != script_rows_.end() && (*it)->name == name ? *it : nullptr;
 }
 
 const Row* OpTable::exact(std::string_view key) const {

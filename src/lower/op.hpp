@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "lower/bind_arguments.hpp"
 #include "lower/lower.hpp"
 #include "torch/schema.hpp"
 
@@ -274,17 +275,32 @@ constexpr Row higher_order(std::string_view key) {
   return Row{.key = key, .call = F, .params = {}, .positional = true};
 }
 
+// An operator of TorchScript on numbers, texts, lists, dictionaries and objects, or a part of its language; one row for
+// all overloads of a name ("aten::len", "prim::GetAttr"). The function gives nothing where the arguments are not of its
+// kind (a tensor in `aten::add`): then the schemas of ATen are tried.
+using ScriptResults = std::optional<IValues>;
+using ScriptFunction = ScriptResults (*)(Lower& l, std::span<const NamedValue> arguments);
+struct ScriptRow {
+  std::string_view name;
+  ScriptFunction call;
+  bool takes_poison = false;  // runs on what stands for failed results too (stores, containers)
+};
+
 // All rows, and look-up by key. Built once from the families' lists.
 class OpTable {
  public:
-  explicit OpTable(std::span<const std::span<const Row>> families);
+  explicit OpTable(std::span<const std::span<const Row>> families,
+                   std::span<const std::span<const ScriptRow>> script = {});
   const Row* exact(std::string_view key) const;
+  const ScriptRow* script(std::string_view name) const;
   // The row for a schema: its full name, or its name where the parameters fit.
   const Row* find(const torch::Schema& schema) const;
-  const std::vector<const Row*>& rows() const { return rows_; }  // sorted by key
+  const std::vector<const Row*>& rows() const { return rows_; }                      // sorted by key
+  const std::vector<const ScriptRow*>& script_rows() const { return script_rows_; }  // sorted by name
 
  private:
   std::vector<const Row*> rows_;
+  std::vector<const ScriptRow*> script_rows_;
 };
 
 }  // namespace torchlift::lower

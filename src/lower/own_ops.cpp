@@ -21,7 +21,9 @@ Result<Operators> with_own(const OpTable& table, std::span<const OwnRow> rows) {
                                           {"problem", std::string("PyTorch has another schema under this name")}});
   }
   for (const Row* row : table.rows()) families.emplace_back(row, 1);
-  return Operators{OpTable(families), std::move(schemas)};
+  std::vector<std::span<const ScriptRow>> script;
+  for (const ScriptRow* row : table.script_rows()) script.emplace_back(row, 1);
+  return Operators{OpTable(families, script), std::move(schemas)};
 }
 
 }  // namespace torchlift::lower

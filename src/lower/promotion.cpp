@@ -41,6 +41,12 @@ DType promote_complex(DType a, DType b) {
   return complex_of(promote_floats(real_a, real_b));
 }
 
+// A Python float is a double, and counts as PyTorch's default dtype.
+DType default_of(DType number) {
+  if (number == DType::Float64) return DType::Float32;
+  return number == DType::Complex128 ? DType::Complex64 : number;
+}
+
 bool is_large_unsigned(DType d) { return d == DType::UInt16 || d == DType::UInt32 || d == DType::UInt64; }
 bool is_float8(DType d) { return is_float(d) && info(d).bytes == 1; }
 
@@ -69,7 +75,8 @@ DType result_type(std::span<const Tensor> operands) {
   auto meet = [](std::optional<DType>& into, DType d) { into = into ? promote_types(*into, d) : d; };
   for (const Tensor& t : operands) {
     if (t.is_poison()) continue;
-    if (t.is_wrapped_number()) meet(numbers, t.dtype());
+    if (t.is_device_number()) meet(numbers, default_of(t.dtype()));
+    else if (t.is_wrapped_number()) meet(numbers, t.dtype());
     else if (t.rank() == 0) meet(zeros, t.dtype());
     else meet(dims, t.dtype());
   }

@@ -36,6 +36,12 @@ struct TensorNode {
   uint64_t cached_version = 0;
   bool failed = false;           // stands for the result of a node that could not be lowered
   std::optional<Scalar> number;  // a Python scalar in a tensor's place: takes part in promotion as a wrapped number
+  // A Python number that is known only on the device (what `item()` gives): rank 0, of bool, int64, float64 or
+  // complex128; takes part in promotion as a wrapped number.
+  bool device_number = false;
+  // A constant of rank 0 in TorchScript's code: PyTorch takes it for a number where it is added, subtracted, multiplied
+  // by or divided by (its pass CanonicalizeOps).
+  bool script_constant = false;
 
   TensorNode* root() {
     TensorNode* n = this;
@@ -64,7 +70,8 @@ class Tensor {
   }
   Dim numel() const { return product(shape()); }
   bool is_empty() const { return numel() == Dim(0); }
-  bool is_wrapped_number() const { return node_ && node_->number; }
+  bool is_wrapped_number() const { return node_ && (node_->number || node_->device_number); }
+  bool is_device_number() const { return node_ && node_->device_number; }
   const std::optional<Scalar>& number() const {
     static const std::optional<Scalar> nothing;
     return node_ ? node_->number : nothing;
