@@ -264,6 +264,14 @@ Tensor conv_padding(Lower& l, Tensor input, Tensor weight, Optional<Tensor> bias
   return convolve_any(l, input, weight, bias, std::move(spec), kSpatial);
 }
 
+// The same where the weight's rank says how many spatial axes there are.
+Tensor convolution_mode(Lower& l, Tensor input, Tensor weight, Optional<Tensor> bias, Dims stride, std::string padding,
+                        Dims dilation, Dim groups) {
+  if (weight.is_poison() || !l.expect_rank(weight, 3, 5, "weight")) return {};
+  auto conv = weight.rank() == 3 ? conv_padding<1> : weight.rank() == 4 ? conv_padding<2> : conv_padding<3>;
+  return conv(l, input, weight, bias, std::move(stride), std::move(padding), std::move(dilation), groups);
+}
+
 template <size_t kSpatial>
 Tensor conv_transpose(Lower& l, Tensor input, Tensor weight, Optional<Tensor> bias, Dims stride, Dims padding,
                       Dims output_padding, Dim groups, Dims dilation) {
@@ -328,6 +336,7 @@ std::span<const Row> convolution_ops() {
   static constexpr Row rows[] = {
       op<convolution_flags>("_convolution", kLower),
       op<convolution_deprecated>("_convolution.deprecated", kLower),
+      op<convolution_mode>("_convolution_mode", kLower),
       op<conv<1>>("conv1d", kLower),
       op<conv_padding<1>>("conv1d.padding", kLower),
       op<conv<2>>("conv2d", kLower),

@@ -20,8 +20,14 @@ Tensor filled(Lower& l, const Dims& size, DType dtype, const Scalar& value, Opti
   return l.make(l.full(size, dtype, value), lower::strides_for(size, format.value_or(MemoryFormat::Contiguous)));
 }
 
-// PyTorch's default dtype for floats, int64 for integers.
-DType dtype_of(const Scalar& value, TensorOptions options) { return options.dtype.value_or(value.dtype()); }
+// The same of a number that may be known on the device only.
+Tensor filled_with(Lower& l, const Dims& size, DType dtype, Operand value) {
+  if (value.number()) return filled(l, size, dtype, *value.number());
+  Tensor out = filled(l, size, dtype, 0);  // checks the sizes
+  if (out.is_poison() || value.is_poison()) return {};
+  if (value.rank() != 0) return l.wrong("expected a number to fill with, got " + describe(value));
+  return l.make(l.read(value, dtype, size));
+}
 
 Tensor filled_like(Lower& l, Tensor self, const Scalar& value, TensorOptions options, Optional<MemoryFormat> format) {
   if (self.is_poison()) return {};
@@ -34,8 +40,10 @@ Tensor zeros(Lower& l, Dims size, TensorOptions options) {
   return filled(l, size, options.dtype.value_or(DType::Float32), 0);
 }
 
-Tensor full(Lower& l, Dims size, Scalar fill_value, TensorOptions options) {
-  return filled(l, size, dtype_of(fill_value, options), fill_value);
+// PyTorch's default dtype for floats, int64 for integers.
+Tensor full(Lower& l, Dims size, Operand fill_value, TensorOptions options) {
+  return filled_with(l, size, options.dtype.value_or(lower::result_type(std::array<Tensor, 1>{fill_value})),
+                     fill_value);
 }
 
 namespace {
@@ -68,8 +76,8 @@ Tensor empty_permuted(Lower& l, Dims size, std::vector<int64_t> physical_layout,
   return l.make(l.read(out), std::move(strides));
 }
 
-Tensor scalar_tensor(Lower& l, Scalar s, TensorOptions options) {
-  return filled(l, {}, options.dtype.value_or(DType::Float32), s);
+Tensor scalar_tensor(Lower& l, Operand s, TensorOptions options) {
+  return filled_with(l, {}, options.dtype.value_or(DType::Float32), s);
 }
 
 Tensor zeros_like(Lower& l, Tensor self, TensorOptions options, Optional<MemoryFormat> memory_format) {
@@ -78,19 +86,22 @@ Tensor zeros_like(Lower& l, Tensor self, TensorOptions options, Optional<MemoryF
 Tensor ones_like(Lower& l, Tensor self, TensorOptions options, Optional<MemoryFormat> memory_format) {
   return filled_like(l, self, 1, options, memory_format);
 }
-Tensor full_like(Lower& l, Tensor self, Scalar fill_value, TensorOptions options,
+Tensor full_like(Lower& l, Tensor self, Operand fill_value, TensorOptions options,
                  Optional<MemoryFormat> memory_format) {
-  return filled_like(l, self, fill_value, options, memory_format);
+  if (fill_value.number()) return filled_like(l, self, *fill_value.number(), options, memory_format);
+  if (self.is_poison()) return {};
+  Tensor out = filled_with(l, self.shape(), options.dtype.value_or(self.dtype()), fill_value);
+  return out.is_poison() ? out : l.make(l.read(out), strides_of_copy(self, memory_format));
 }
 
-Tensor new_full(Lower& l, Tensor self, Dims size, Scalar fill_value, TensorOptions options) {
-  return filled(l, size, options.dtype.value_or(self.dtype()), fill_value);
+Tensor new_full(Lower& l, Tensor self, Dims size, Operand fill_value, TensorOptions options) {
+  return filled_with(l, size, options.dtype.value_or(self.dtype()), fill_value);
 }
 Tensor new_zeros(Lower& l, Tensor self, Dims size, TensorOptions options) {
-  return new_full(l, self, std::move(size), 0, options);
+  return filled(l, size, options.dtype.value_or(self.dtype()), 0);
 }
 Tensor new_ones(Lower& l, Tensor self, Dims size, TensorOptions options) {
-  return new_full(l, self, std::move(size), 1, options);
+  return filled(l, size, options.dtype.value_or(self.dtype()), 1);
 }
 Tensor new_empty_strided(Lower& l, Tensor self, Dims size, Dims stride, TensorOptions options) {
   if (!options.dtype) options.dtype = self.dtype();

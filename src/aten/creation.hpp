@@ -10,7 +10,7 @@ Value number_run(Lower& l, DType dtype, const Scalar& start, const Scalar& step,
 
 Tensor linspace(Lower& l, Operand start, Operand end, int64_t steps, TensorOptions options);
 Tensor zeros(Lower& l, Dims size, TensorOptions options);
-Tensor full(Lower& l, Dims size, Scalar fill_value, TensorOptions options);
+Tensor full(Lower& l, Dims size, Operand fill_value, TensorOptions options);
 
 // The family's files.
 std::span<const Row> constant_ops();

@@ -40,4 +40,16 @@ std::span<const lower::Row> spectral_ops();
 std::span<const lower::Row> statistics_ops();
 std::span<const lower::Row> vision_ops();
 
+// Of TorchScript: its language, and what it does with numbers, containers and texts. script.hpp has what they share.
+std::span<const lower::ScriptRow> script_container_ops();
+std::span<const lower::ScriptRow> script_control_flow_ops();
+std::span<const lower::ScriptRow> script_language_ops();
+std::span<const lower::ScriptRow> script_math_ops();
+std::span<const lower::ScriptRow> script_number_ops();
+std::span<const lower::ScriptRow> script_runtime_ops();
+std::span<const lower::ScriptRow> script_tensor_ops();
+std::span<const lower::Row> script_overload_ops();  // those that stand beside overloads of ATen
+std::span<const lower::ScriptRow> script_text_ops();
+std::span<const lower::ScriptRow> script_upgrader_ops();
+
 }  // namespace torchlift::aten

@@ -2,6 +2,8 @@
 
 #include <array>
 
+#include "aten/attention.hpp"
+#include "aten/fake_quantize.hpp"
 #include "aten/families.hpp"
 
 namespace torchlift::aten {
@@ -40,8 +42,16 @@ const lower::OpTable& table() {
       grouped_ops(),
       dropout_ops(),
       linear_cross_entropy_ops(),
+      fake_quantize_ops(),
+      transformer_ops(),
+      script_overload_ops(),
   };
-  static const lower::OpTable table(families);
+  static const std::array script = {
+      script_control_flow_ops(), script_container_ops(), script_language_ops(),
+      script_math_ops(),         script_number_ops(),    script_runtime_ops(),
+      script_tensor_ops(),       script_text_ops(),      script_upgrader_ops(),
+  };
+  static const lower::OpTable table(families, script);
   return table;
 }
 

@@ -322,7 +322,7 @@ Tensor clamp(Lower& l, Tensor self, Optional<Operand> min, Optional<Operand> max
   bool numbers = true;
   for (const auto& bound : {min, max}) {
     if (!bound) continue;
-    numbers = numbers && bound->number();
+    numbers = numbers && bound->is_wrapped_number();
     operands.push_back(min && max && is_float(self.dtype()) ? real_number(l, *bound) : *bound);
   }
   DType dtype = lower::result_type(operands);

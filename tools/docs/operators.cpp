@@ -42,6 +42,14 @@ std::string_view first_of(std::span<const Reason> reasons, std::string_view name
 
 // Why a row has no line.
 constexpr Reason kNoLine[] = {
+    {Match::Exact, "Bool.Tensor", "TorchScript alone"},
+    {Match::Exact, "Float.Tensor", "TorchScript alone"},
+    {Match::Exact, "Int.Tensor", "TorchScript alone"},
+    {Match::Exact, "len.Tensor", "TorchScript alone"},
+    {Match::Exact, "split", "TorchScript alone"},
+    {Match::Exact, "to.prim_Device", "TorchScript alone"},
+    {Match::Exact, "to.prim_dtype", "TorchScript alone"},
+    {Match::Exact, "to.prim_other", "TorchScript alone"},
     {Match::Begins, "_operator::", "numbers"},
     {Match::Begins, "math::", "numbers"},
     {Match::Begins, "torch::sym_", "numbers"},
