@@ -28,11 +28,15 @@ run::CaseOutcome outcome_of(const std::vector<Diagnostic>& errors, const run::Se
 Status run_step(const std::string& inputs_file, const std::string& out, std::optional<LoadedModel>& model,
                 const std::string& program, run::WorkerContext& context, run::Seconds& seconds) {
   TRY(auto inputs, read_case_file(inputs_file));
-  if (auto method = inputs.metadata.find("method"); method != inputs.metadata.end() && method->second != "forward")
-    return diagnose(Kind::MethodMissing, {{"method", method->second}}, program);
   if (!model) {
     TRY(model, LoadedModel::open(program, {}));
   }
+  auto method = inputs.metadata.find("method");
+  std::string name = method == inputs.metadata.end() ? "forward" : method->second;
+  if (!model->is_script() && name != "forward")
+    return diagnose(Kind::MethodMissing, {{"method", name}, {"methods", std::string("`forward` alone, as any `.pt2`")}},
+                    program);
+  model->set_method(name);
   TRY(auto arguments, model->prepare(inputs, {inputs_file}, seconds));
   TRY(auto* client, context.client());
   TRY(auto* programs, context.programs());

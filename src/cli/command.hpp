@@ -42,7 +42,12 @@ struct LiftOptions {
   bool allow_train_dropout = false;
   uint64_t seed = 0;  // of random numbers
   bool strict = false;
-  std::string model;                            // its name, where the archive holds several
+  std::string model;  // its name, where the archive holds several
+  // Of a TorchScript file, which says none of these.
+  std::string method = "forward";
+  std::vector<std::string> inputs{};            // "x=f32[8,3,224,224]", "x=FILE.npy"
+  std::vector<std::string> arguments{};         // "sr=16000"
+  bool eval = false;                            // its modules are taken out of training mode
   std::vector<std::string> custom{};            // "ns::op=FILE.mlir", "ns::op=custom_call:TARGET": docs/custom.md
   const lower::Operators* operators = nullptr;  // with rows of the caller's own; none: aten::table()
 };

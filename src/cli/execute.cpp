@@ -2,6 +2,7 @@
 
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <chrono>
 #include <set>
 
@@ -9,6 +10,7 @@
 #include "bundle/read.hpp"
 #include "pjrt/find.hpp"
 #include "pjrt/plugin.hpp"
+#include "torch/print.hpp"
 
 namespace torchlift::cli {
 namespace {
@@ -193,30 +195,89 @@ Status LoadedModel::make_residents(const Lifted& lifted) {
   return Unit{};
 }
 
-// Specialises the program and lays out its weights.
-Status LoadedModel::lift(const std::vector<lower::Binding>& sizes) {
-  TRY_OK(keep_state());
-  program_.reset();
-  TRY(auto lifted, file_.lift(sizes, options_));
+// Lays out the weights of a program.
+Status LoadedModel::take(Lifted lifted) {
   if (!checked_) notes_ = lifted.notes;
   TRY_OK(make_residents(lifted));
   program_ = std::move(lifted.program);
   text_ = std::move(lifted.text);
+  stored_ = std::move(lifted.state);
   return Unit{};
+}
+
+Result<std::vector<LeafValue>> LoadedModel::prepare_exported(const CaseFile& inputs,
+                                                             const std::vector<std::string>& files) {
+  std::vector<bundle::Leaf> all = leaves();
+  TRY(auto values, leaves_of(inputs, all, files));
+  if (program_ && sizes_ == shapes_of(values)) return values;
+  std::vector<lower::Binding> sizes = sizes_of(all, values);
+  TRY(auto requested, parse_dims(options_.dims));
+  sizes.insert(sizes.end(), requested.front().bindings.begin(), requested.front().bindings.end());
+  TRY_OK(keep_state());
+  program_.reset();
+  TRY(auto lifted, file_.lift(sizes, options_));
+  TRY_OK(take(std::move(lifted)));
+  sizes_ = shapes_of(values);
+  return values;
+}
+
+namespace {
+
+// Calls with equal texts are served by one program.
+std::string text_of(const ScriptCall& call) {
+  std::string out = call.method;
+  for (auto& leaf : call.leaves) {
+    out += "\n" + leaf.path + "=";
+    if (auto* tensor = std::get_if<frontend::script::TensorLeaf>(&leaf.value))
+      out += bundle::text_of(bundle::TensorType{tensor->dtype, tensor->sizes});
+    else out += torch::print({}, std::get<torch::Operand>(leaf.value));
+  }
+  return out;
+}
+
+}  // namespace
+
+Result<std::vector<LeafValue>> LoadedModel::prepare_script(const CaseFile& inputs,
+                                                           const std::vector<std::string>& files) {
+  TRY(auto call, script_call(options_));
+  TRY(auto given, script_leaves(inputs, file_.program(), options_.method));
+  for (auto& leaf : given) call.leaves.push_back(std::move(leaf));
+  std::string text = text_of(call);
+  if (!program_ || stale_ || text != call_) {
+    call.state = script_state_;
+    TRY_OK(keep_state());
+    program_.reset();
+    TRY(auto lifted, file_.lift(call, options_));
+    TRY_OK(take(std::move(lifted)));
+    call_ = std::move(text);
+    stale_ = false;
+  }
+  return leaves_of(inputs, program_->inputs, files);
+}
+
+void LoadedModel::keep_stored(const std::vector<run::HostTensor>& results) {
+  for (auto& stored : stored_) {
+    if (!stored.result) {
+      auto before = script_state_.find(stored.path);
+      auto* value = before == script_state_.end() ? nullptr : std::get_if<lower::IValue>(&before->second);
+      stale_ = stale_ || !value || lower::describe(*value) != lower::describe(stored.value);
+      script_state_.insert_or_assign(stored.path, stored.value);
+      continue;
+    }
+    bool on_device = std::any_of(program_->arguments.begin(), program_->arguments.end(),
+                                 [&](auto& argument) { return argument.result == stored.result; });
+    if (on_device) continue;
+    const run::HostTensor& value = results[*stored.result];
+    script_state_.insert_or_assign(stored.path, stablehlo::Type{value.type().dtype, dims_of(value.type().shape)});
+    state_.insert_or_assign(stored.path, value);
+    stale_ = true;
+  }
 }
 
 Result<std::vector<run::HostTensor>> LoadedModel::prepare(const CaseFile& inputs, const std::vector<std::string>& files,
                                                           run::Seconds& seconds) {
   Stopwatch watch;
-  std::vector<bundle::Leaf> all = leaves();
-  TRY(auto values, leaves_of(inputs, all, files));
-  if (!program_ || sizes_ != shapes_of(values)) {
-    std::vector<lower::Binding> sizes = sizes_of(all, values);
-    TRY(auto requested, parse_dims(options_.dims));
-    sizes.insert(sizes.end(), requested.front().bindings.begin(), requested.front().bindings.end());
-    TRY_OK(lift(sizes));
-    sizes_ = shapes_of(values);
-  }
+  TRY(auto values, is_script() ? prepare_script(inputs, files) : prepare_exported(inputs, files));
   fill_constants(values, program_->inputs);
   auto arguments = arguments_of(*program_, values);
   seconds.import += watch.lap();
@@ -233,6 +294,7 @@ Result<LeafValues> LoadedModel::call(std::span<const run::HostTensor> arguments,
   }
   TRY(auto results, session_->run(arguments, run::Fetch::All));
   seconds.run += watch.lap();
+  keep_stored(results);
   return answer_of(*program_, results);
 }
 

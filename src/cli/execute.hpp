@@ -23,6 +23,7 @@ namespace torchlift::cli {
 Status expect_no_import_options(const LiftOptions& options, const std::string& bundle);
 
 // A model file whose state stays between calls, also when the sizes of the inputs change.
+// Of a TorchScript file, a call that stores numbers, or tensors of other types, is followed by an import anew.
 class LoadedModel {
  public:
   // `weights`: a safetensors file in place of the model's own weights, where not empty.
@@ -36,15 +37,21 @@ class LoadedModel {
   Result<LeafValues> call(std::span<const run::HostTensor> arguments, const pjrt::Client& client,
                           run::ProgramCache& programs, run::Seconds& seconds);
 
+  // Of a TorchScript file.
+  void set_method(std::string method) { options_.method = std::move(method); }
+  bool is_script() const { return file_.is_script(); }
   const std::vector<Diagnostic>& notes() const { return notes_; }
   const bundle::Program& program() const { return *program_; }  // of the last call
 
  private:
   LoadedModel(ModelFile file, LiftOptions options) : file_(std::move(file)), options_(std::move(options)) {}
+  Result<std::vector<LeafValue>> prepare_exported(const CaseFile& inputs, const std::vector<std::string>& files);
+  Result<std::vector<LeafValue>> prepare_script(const CaseFile& inputs, const std::vector<std::string>& files);
+  void keep_stored(const std::vector<run::HostTensor>& results);
   std::vector<bundle::Leaf> leaves() const;
   std::vector<lower::Binding> sizes_of(const std::vector<bundle::Leaf>& leaves,
                                        const std::vector<LeafValue>& values) const;
-  Status lift(const std::vector<lower::Binding>& sizes);
+  Status take(Lifted lifted);
   Status make_residents(const Lifted& lifted);
   Status keep_state();
 
@@ -56,6 +63,11 @@ class LoadedModel {
   std::vector<run::HostTensor> residents_;        // what the session points to
   std::map<std::string, run::HostTensor> state_;  // written by calls with other sizes
   std::vector<std::vector<int64_t>> sizes_;       // of the inputs that the session is for
+  // Of a TorchScript file: the call that the session is for, and what it stores on the modules.
+  std::string call_;
+  std::vector<lower::Lowered::Stored> stored_;
+  decltype(lower::Options::state) script_state_;
+  bool stale_ = false;  // the last call stored what the program was not made for
   std::optional<run::Session> session_;
   std::vector<Diagnostic> notes_;
   bool checked_ = false;  // the weights' checksums

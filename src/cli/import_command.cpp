@@ -1,6 +1,8 @@
 // torchlift import: a model file becomes a bundle.
 #include <unistd.h>
 
+#include <algorithm>
+
 #include "base/interrupt.hpp"
 #include "base/json.hpp"
 #include "base/kinds.hpp"
@@ -16,6 +18,25 @@ namespace {
 std::optional<bundle::TreeNode> tree_for(const std::optional<torch::TreeSpec>& spec, size_t leaves) {
   if (!spec || torch::leaf_paths(*spec).size() != leaves) return std::nullopt;
   return tree_of(spec);
+}
+
+// A state that changes its type, or a number that is stored, would need another program for the next call.
+Status expect_steady(const Lifted& lifted) {
+  std::vector<Diagnostic> problems;
+  for (auto& stored : lifted.state) {
+    bool kept = stored.result && std::any_of(lifted.program.arguments.begin(), lifted.program.arguments.end(),
+                                             [&](auto& argument) { return argument.result == stored.result; });
+    if (kept) continue;
+    problems.push_back(
+        diagnose(Kind::ScriptState,
+                 {{"path", stored.path},
+                  {"value", stored.result ? "a tensor of another type than before" : lower::describe(stored.value)},
+                  {"advice",
+                   "`torchlift run` takes such a file, call by call; for a bundle keep the state outside of "
+                   "the model, as an input and a result"}}));
+  }
+  if (!problems.empty()) return problems;
+  return Unit{};
 }
 
 std::string text_of(const bundle::Argument& argument) {
@@ -65,13 +86,20 @@ Result<Output> run_import(const ImportOptions& options) {
   bundle.manifest.source = file.source();
   bundle.manifest.precision = options.lift.precision;
   std::vector<Diagnostic> notes;
+  ScriptCall call;
+  if (file.is_script()) {
+    TRY(call, script_call(options.lift));
+  }
   for (auto& sizes : programs) {
-    TRY(auto lifted, file.lift(sizes.bindings, options.lift, options.locations));
+    if (file.is_script()) TRY_OK(set_sizes(call, sizes.bindings));
+    TRY(auto lifted, file.is_script() ? file.lift(call, options.lift, options.locations)
+                                      : file.lift(sizes.bindings, options.lift, options.locations));
+    TRY_OK(expect_steady(lifted));
     lifted.program.file = "model" + sizes.suffix + ".mlir";
     if (bundle.programs.empty()) {
       bundle.weights = std::move(lifted.weights);
-      bundle.manifest.inputs = tree_for(file.program().input_tree, lifted.program.inputs.size());
-      bundle.manifest.outputs = tree_for(file.program().output_tree, lifted.program.outputs.size());
+      bundle.manifest.inputs = tree_for(lifted.input_tree, lifted.program.inputs.size());
+      bundle.manifest.outputs = tree_for(lifted.output_tree, lifted.program.outputs.size());
       notes = std::move(lifted.notes);
     }
     bundle.manifest.programs.push_back(std::move(lifted.program));

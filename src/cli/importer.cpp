@@ -7,6 +7,7 @@
 #include "base/kinds.hpp"
 #include "base/text.hpp"
 #include "cli/custom.hpp"
+#include "frontend/script/load.hpp"
 #include "lower/own_ops.hpp"
 #include "stablehlo/print.hpp"
 
@@ -67,9 +68,14 @@ bundle::Program describe(const lower::Lowered& lowered, const torch::Bindings& s
 
 Result<ModelFile> ModelFile::open(const std::string& path, const std::string& model) {
   TRY(auto archive, archive::Archive::open(path));
+  if (archive->kind() == archive::FileKind::TorchScript) {
+    TRY(auto script, frontend::script::load(*archive));
+    frontend::Loaded loaded{std::move(script.program), std::move(script.records), {}};
+    return ModelFile(std::move(archive), std::move(loaded), true);
+  }
   TRY_OK(archive::expect_pt2(*archive));
   TRY(auto loaded, frontend::load(*archive, {.model = model}));
-  return ModelFile(std::move(archive), std::move(loaded));
+  return ModelFile(std::move(archive), std::move(loaded), false);
 }
 
 bundle::Source ModelFile::source() const {
@@ -79,15 +85,20 @@ bundle::Source ModelFile::source() const {
   std::sort(lines.begin(), lines.end());
   std::string directory = join(lines, "", [](const std::string& line) { return line; });
   size_t slash = path().rfind('/');
-  return {slash == std::string::npos ? path() : path().substr(slash + 1), "pt2",
+  return {slash == std::string::npos ? path() : path().substr(slash + 1), is_script_ ? "torchscript" : "pt2",
           bundle::digest_of(bytes_of(directory))};
 }
 
 bundle::WeightSource ModelFile::weight_source(const lower::EntryArgument& argument) const {
-  const torch::Weight& weight = loaded_.program.weights[argument.weight->at()];
   bundle::WeightSource out;
   out.names = {argument.name};
   out.names.insert(out.names.end(), argument.aliases.begin(), argument.aliases.end());
+  if (!argument.weight) {  // a state that a call before has made
+    out.dtype = argument.dtype;
+    out.sizes = concrete(argument.shape);
+    return out;
+  }
+  const torch::Weight& weight = loaded_.program.weights[argument.weight->at()];
   out.dtype = weight.dtype;
   out.sizes = argument.whole_record ? std::vector<int64_t>{weight.record_elements} : weight.sizes;
   out.strides = argument.whole_record ? std::vector<int64_t>{1} : weight.strides;
@@ -105,12 +116,26 @@ std::vector<Diagnostic> ModelFile::placed(std::vector<Diagnostic> problems) cons
 
 Result<Lifted> ModelFile::lift(const std::vector<lower::Binding>& sizes, const LiftOptions& options,
                                bool locations) const {
-  auto custom = read_custom(options.custom);
-  if (!custom) return std::move(custom.errors());
   auto bound = lower::bind_sizes(program(), sizes);
   if (!bound) return placed(std::move(bound.errors()));
   lower::Options how;
   how.sizes = *bound;
+  return lift_program(program(), std::move(how), options, locations);
+}
+
+Result<Lifted> ModelFile::lift(const ScriptCall& call, const LiftOptions& options, bool locations) const {
+  auto program = frontend::script::entry(loaded_.program, call.method, call.leaves);
+  if (!program) return placed(std::move(program.errors()));
+  if (options.eval) frontend::script::set_training(*program, false);
+  lower::Options how;
+  how.state = call.state;
+  return lift_program(*program, std::move(how), options, locations);
+}
+
+Result<Lifted> ModelFile::lift_program(const torch::Program& program, lower::Options how, const LiftOptions& options,
+                                       bool locations) const {
+  auto custom = read_custom(options.custom);
+  if (!custom) return std::move(custom.errors());
   how.precision = precision_of(options.precision);
   how.allow_train_dropout = options.allow_train_dropout;
   how.seed = options.seed;
@@ -119,22 +144,25 @@ Result<Lifted> ModelFile::lift(const std::vector<lower::Binding>& sizes, const L
   how.inline_below = options.inline_below;
   how.read_weight = [this](torch::WeightId id) {
     lower::EntryArgument argument;
-    argument.name = program().weights[id.at()].name;
+    argument.name = loaded_.program.weights[id.at()].name;
     argument.weight = id;
     return bundle::dense_bytes(weight_source(argument));
   };
-  auto lowered = lower::lower(program(), table_of(options), how);
+  auto lowered = lower::lower(program, table_of(options), how);
   if (!lowered) return placed(std::move(lowered.errors()));
 
   Lifted out;
-  out.program = describe(*lowered, *bound);
+  out.program = describe(*lowered, how.sizes);
   out.text = stablehlo::to_text(lowered->module, {.locations = locations, .definitions = lowered->definitions});
   for (auto& argument : lowered->arguments)
-    if (argument.weight) out.weights.push_back(weight_source(argument));
+    if (argument.role != lower::ArgumentRole::Input) out.weights.push_back(weight_source(argument));
   for (auto& result : lowered->results) out.result_types.push_back({result.dtype, result.shape});
   out.notes = placed(std::move(lowered->notes));
   out.agreement = std::move(lowered->agreement);
   out.pins = std::move(lowered->pins);
+  out.input_tree = program.input_tree;
+  out.output_tree = lowered->output_tree ? lowered->output_tree : program.output_tree;
+  out.state = std::move(lowered->state);
   return out;
 }
 

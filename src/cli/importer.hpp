@@ -9,6 +9,7 @@
 #include "bundle/manifest.hpp"
 #include "bundle/weights.hpp"
 #include "cli/command.hpp"
+#include "cli/script_call.hpp"
 #include "frontend/export/load.hpp"
 #include "lower/evaluate.hpp"
 #include "stablehlo/type.hpp"
@@ -24,6 +25,9 @@ struct Lifted {
   std::vector<Diagnostic> notes;
   lower::Agreement agreement;
   std::vector<lower::Lowered::PinnedSize> pins;
+  std::optional<torch::TreeSpec> input_tree;
+  std::optional<torch::TreeSpec> output_tree;
+  std::vector<lower::Lowered::Stored> state;  // of a TorchScript program: what the call stores on its modules
 };
 
 // An open model file. Weight sources point into it.
@@ -32,21 +36,28 @@ class ModelFile {
   static Result<ModelFile> open(const std::string& path, const std::string& model = "");
 
   const std::string& path() const { return archive_->name(); }
+  // Of a TorchScript file: without an entry.
   const torch::Program& program() const { return loaded_.program; }
+  bool is_script() const { return is_script_; }
   const std::vector<std::string>& model_names() const { return loaded_.model_names; }
   bundle::Source source() const;
 
   Result<Lifted> lift(const std::vector<lower::Binding>& sizes, const LiftOptions& options,
                       bool locations = false) const;
+  // A TorchScript file, for one call.
+  Result<Lifted> lift(const ScriptCall& call, const LiftOptions& options, bool locations = false) const;
 
  private:
-  ModelFile(std::unique_ptr<archive::Archive> archive, frontend::Loaded loaded)
-      : archive_(std::move(archive)), loaded_(std::move(loaded)) {}
+  ModelFile(std::unique_ptr<archive::Archive> archive, frontend::Loaded loaded, bool is_script)
+      : archive_(std::move(archive)), loaded_(std::move(loaded)), is_script_(is_script) {}
+  Result<Lifted> lift_program(const torch::Program& program, lower::Options how, const LiftOptions& options,
+                              bool locations) const;
   bundle::WeightSource weight_source(const lower::EntryArgument& argument) const;
   std::vector<Diagnostic> placed(std::vector<Diagnostic> problems) const;
 
   std::unique_ptr<archive::Archive> archive_;
   frontend::Loaded loaded_;
+  bool is_script_;
 };
 
 // "x.0=8" or "x.0=1,8": one set of sizes for each program that is asked for. One option at most may list several sizes.

@@ -6,6 +6,7 @@
 #include "cli/execute.hpp"
 #include "cli/importer.hpp"
 #include "lower/own_ops.hpp"
+#include "torch/print.hpp"
 
 namespace torchlift::cli {
 namespace {
@@ -123,6 +124,32 @@ void add_lifted(Page& page, const Lifted& lifted) {
   page.json.end_object();
 }
 
+// What a caller has to know of a TorchScript file to give its inputs.
+void add_methods(Page& page, const torch::Program& program) {
+  page.text += frontend::script::is_training(program) ? "training mode (--eval takes it out)\nmethods\n" : "methods\n";
+  page.json.key("training").boolean(frontend::script::is_training(program));
+  page.json.key("methods").begin_array();
+  for (auto& method : frontend::script::methods(program)) {
+    std::string parameters = join(method.parameters, ", ", [&](const torch::Parameter& parameter) {
+      std::string out = parameter.name + ": " + parameter.type;
+      return parameter.default_value ? out + " = " + torch::print(program, *parameter.default_value) : out;
+    });
+    std::string text = method.name + "(" + parameters + ") -> " + method.result_type;
+    page.text += "  " + text + "\n";
+    page.json.string(text);
+  }
+  page.json.end_array();
+  page.text += "weights\n";
+  page.json.key("weights").begin_array();
+  for (auto& weight : program.weights) {
+    if (weight.is_constant) continue;
+    std::string text = weight.name + "  " + bundle::text_of(bundle::TensorType{weight.dtype, weight.sizes});
+    page.text += "  " + text + "\n";
+    page.json.string(text);
+  }
+  page.json.end_array();
+}
+
 Result<Output> inspect_bundle(const std::string& directory) {
   TRY(auto manifest, bundle::open(directory));
   Page page;
@@ -163,9 +190,20 @@ Result<Output> run_inspect(const InspectOptions& options) {
   for (auto& name : file.model_names()) page.json.string(name);
   page.json.end_array();
   page.text = options.model + "  " + file.program().producer + ", schema " + file.program().schema_version + "\n";
+  ScriptCall call;
+  if (file.is_script()) {
+    add_methods(page, file.program());
+    TRY(call, script_call(options.lift));
+    TRY_OK(set_sizes(call, requested.front().bindings));
+  }
   add_dims(page, file.program());
   add_operators(page, file.program(), options.lift, std::move(custom));
-  auto lifted = file.lift(requested.front().bindings, options.lift);
+  if (file.is_script() && call.leaves.empty()) {  // nothing is known of the inputs
+    page.json.end_object();
+    page.text += "give --input NAME=f32[8,3] and --arg NAME=VALUE to see the program of a call\n";
+    return Output{ExitCode::Ok, std::move(page.text), std::move(page.json).take(), {}};
+  }
+  auto lifted = file.is_script() ? file.lift(call, options.lift) : file.lift(requested.front().bindings, options.lift);
   page.json.key("can_be_imported").boolean(lifted.ok());
   if (lifted) {
     add_lifted(page, *lifted);

@@ -61,6 +61,18 @@ void add_lift(CLI::App* command, LiftOptions& lift) {
       ->type_name("NS::OP=MEANING")
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  command
+      ->add_option("--input", lift.inputs,
+                   "an input of a TorchScript file: its type x=f32[8,3], or an example x=FILE.npy")
+      ->type_name("NAME=TYPE")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  command->add_option("--arg", lift.arguments, "an argument that is no tensor: sr=16000 (TorchScript)")
+      ->type_name("NAME=VALUE")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  command->add_option("--method", lift.method, "the method that is called (TorchScript)")->capture_default_str();
+  command->add_flag("--eval", lift.eval, "take the modules of a TorchScript file out of training mode");
   command->add_flag("--strict", lift.strict, "a wrong checksum of weights is an error");
 }
 

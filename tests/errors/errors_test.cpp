@@ -122,7 +122,7 @@ TEST_F(Errors, files_that_are_no_model_are_told_apart) {
       {"text", "hello world, this is no model at all", Kind::UnknownFile},
       {"HTML", "<!DOCTYPE html><html><body>404</body></html>", Kind::HtmlPage},
       {"LFS", "version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 12\n", Kind::GitLfsPointer},
-      {"TorchScript", test::read_text(fixture("ts_traced_mlp.pt")), Kind::TorchScriptFile},
+      {"TorchScript without its inputs", test::read_text(fixture("ts_traced_mlp.pt")), Kind::ScriptArgument},
       {"weights", test::read_text(fixture("mlp_dynamic.safetensors")), Kind::SafetensorsFile},
       {"zip", archive::build_zip({{.name = "notes.txt", .data = "x"}}), Kind::OtherZip},
   };
@@ -136,6 +136,14 @@ TEST_F(Errors, every_cut_of_a_model_is_refused) {
     ASSERT_FALSE(result) << size;
     EXPECT_EQ(cli::exit_code(result.errors()), cli::ExitCode::Refused) << size;
     EXPECT_FALSE(std::filesystem::exists(out)) << size;
+  }
+}
+
+TEST_F(Errors, an_input_of_a_script_says_its_type) {
+  for (const char* input : {"x", "x=", "x=f32", "x=f99[2]", "x=f32[2", "x=f32[-1]", "x=f32[2,y]"}) {
+    cli::ImportOptions options = import_of(test::read_text(fixture("ts_traced_mlp.pt")));
+    options.lift.inputs = {input};
+    expect_refused(input, Kind::InputOption, options);
   }
 }
 
