@@ -1,6 +1,7 @@
 # The commands of README.md. Each builds on CMake presets (CMakePresets.json) and can be run by hand as well.
 #
 #   make setup build run test            prepare the machine; release build; demo; all tests
+#   make silero                          fetch a voice detector in TorchScript, and compare it with PyTorch
 #   make bench bench-ops                 cost of imports; run time of operators beside PyTorch and JAX
 #   make format check check-all          format the sources; quick checks before a commit; every long check
 #   make corpora docs fuzz               record cases from PyTorch; generated pages; fuzzers, 60 s each
@@ -16,7 +17,7 @@ export CTEST_OUTPUT_ON_FAILURE := 1
 
 sources = $(shell git ls-files --cached --others --exclude-standard '*.cpp' '*.hpp' '*.h')
 
-.PHONY: setup build run test bench bench-ops format check check-all corpora docs fuzz clean
+.PHONY: setup build run test silero bench bench-ops format check check-all corpora docs fuzz clean
 
 setup:
 	tools/setup
@@ -31,6 +32,12 @@ run: build
 # The release build's tests; without the plugin that setup fetches, those that run programs fail rather than skip.
 test: build
 	ctest --preset release -j $(JOBS)
+
+# A real TorchScript file, which is fetched: three chunks of sound in a row at two rates.
+silero: build
+	tools/setup --silero
+	cmake --preset release
+	ctest --preset release -R '^cases\.silero'
 
 # Import time and memory; the table goes into the page.
 bench: build

@@ -1,12 +1,14 @@
 // Runs recorded cases (tools/corpus/README.md) through `torchlift run-cases` and compares the answers with what PyTorch
 // gave.
 //
-//   judge TORCHLIFT FOLDER SCRATCH [--known FILE] [--jobs N]
+//   judge TORCHLIFT FOLDER SCRATCH [--known FILE] [--jobs N] [--expect refused]
 //
 // --known: cases that are refused today, one a line: `NAME  KIND  why`. NAME may hold `*`; the first line that fits
 // counts. Each must be refused with that kind of diagnostic; one that passes, or fails in another way, is a failure, as
 // is a name that is not there. The kind `differs` is for values at the edge of the tolerance, where PyTorch's own error
 // is as large: it must be answered, equal or not. Ends with counts; 0 if all is as said.
+// --expect refused: every case must be refused, by whatever diagnostic; but those with the kind `answered` must be
+// answered.
 #include <fnmatch.h>
 #include <spawn.h>
 #include <sys/wait.h>
@@ -40,8 +42,9 @@ struct Case {
   std::vector<std::string> files;  // inputs and expected results
 };
 
-// The programs of one name; TorchScript files are not read yet.
-constexpr std::pair<const char*, const char*> kPrograms[] = {{".pt2", ""}, {".dyn.pt2", ".dyn"}};
+// The programs of one name, and what is added to the case's name for each.
+constexpr std::pair<const char*, const char*> kPrograms[] = {
+    {".pt2", ""}, {".dyn.pt2", ".dyn"}, {".pt", ""}, {".ts.pt", ".ts"}};
 
 std::vector<Case> cases_of(const fs::path& folder) {
   std::map<std::string, std::vector<std::string>> groups;  // by NAME, or NAME.altK
@@ -157,7 +160,7 @@ std::string problem_of(const std::string& expected_file, const std::string& answ
 }
 
 int judge(const std::string& tool, const fs::path& folder, const fs::path& scratch, std::vector<Known> known,
-          const std::string& jobs) {
+          const std::string& jobs, bool expect_refused) {
   std::vector<Case> cases = cases_of(folder);
   fs::remove_all(scratch);
   fs::create_directories(scratch / "in");
@@ -191,6 +194,12 @@ int judge(const std::string& tool, const fs::path& folder, const fs::path& scrat
         fail(name, "    no answer");
         continue;
       }
+      if (expect_refused) {
+        const Known* gap = find_known(known, name);
+        if (it->second.status == (gap && gap->kind == "answered" ? "ok" : "refused")) ++as_listed;
+        else fail(name, "    " + it->second.status + ", not refused: " + it->second.diagnostics);
+        continue;
+      }
       const Known* gap = find_known(known, name);
       if (it->second.status != "ok") {
         bool as_known = gap != nullptr && it->second.status == "refused" &&
@@ -222,13 +231,15 @@ int main(int argc, char** argv) {
   std::vector<std::string> words(argv + 1, argv + argc);
   std::vector<torchlift::Known> known;
   std::string jobs = "2";
+  bool expect_refused = false;
   for (size_t i = 3; i + 1 < words.size(); i += 2) {
     if (words[i] == "--known" && !torchlift::read_known(words[i + 1], known)) return 2;
     if (words[i] == "--jobs") jobs = words[i + 1];
+    if (words[i] == "--expect") expect_refused = words[i + 1] == "refused";
   }
   if (words.size() < 3) {
-    std::cerr << "judge TORCHLIFT FOLDER SCRATCH [--known FILE] [--jobs N]\n";
+    std::cerr << "judge TORCHLIFT FOLDER SCRATCH [--known FILE] [--jobs N] [--expect refused]\n";
     return 2;
   }
-  return torchlift::judge(words[0], words[1], words[2], std::move(known), jobs);
+  return torchlift::judge(words[0], words[1], words[2], std::move(known), jobs, expect_refused);
 }

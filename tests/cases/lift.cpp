@@ -96,7 +96,7 @@ Result<bool> check(const std::string& program_file, const std::string& expected_
   return true;
 }
 
-int run(const fs::path& folder) {
+int lift_all(const fs::path& folder) {
   std::vector<fs::path> programs;
   for (const auto& entry : fs::directory_iterator(folder))
     if (entry.path().extension() == ".pt2") programs.push_back(entry.path());
@@ -124,5 +124,5 @@ int main(int argc, char** argv) {
     std::cerr << "lift FOLDER\n";
     return 2;
   }
-  return torchlift::run(argv[1]);
+  return torchlift::lift_all(argv[1]);
 }

@@ -135,6 +135,11 @@ class Case:
         return self._json("labels", {})
 
     @property
+    def arguments(self):
+        """How the leaves lie in the arguments; None: each is one."""
+        return self._json("arguments", None)
+
+    @property
     def programs(self):
         """Suffixes of the programs that this file is right for; None: all."""
         return self._json("programs", None)
@@ -167,7 +172,7 @@ class Case:
         """The same without anything expected: what an importer may see."""
         return Case({k: t for k, t in self.tensors.items() if k.startswith("in.")},
                     {k: v for k, v in self.values.items() if k.startswith("in.")},
-                    {k: v for k, v in self.meta.items() if k == "method"})
+                    {k: v for k, v in self.meta.items() if k in ("method", "arguments")})
 
 
 def _order(key):

@@ -1,4 +1,5 @@
 """export_zoo.py OUT [name ...] : torch.export every model of the zoo (strict=False, nothing else).
+export_zoo.py OUT --torchscript DIR [--scripted DIR] [name ...] : the same models as TorchScript (torchscript.py), after that.
 
 For each model, its name with / as __: OUT/NAME.pt2, OUT/NAME.safetensors (tools/corpus/README.md) and OUT/NAME.json.
 Expected values are eager's; a float32 result is right within 2e-4 of its largest magnitude (bfloat16, float16: 2e-2).
@@ -159,20 +160,53 @@ def preload():
     torch.export.save(ep, io.BytesIO())
 
 
+def arguments():
+    import argparse
+    p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    p.add_argument("out", help="where the cases are")
+    p.add_argument("names", nargs="*", help="models; all that the log does not hold, if none")
+    p.add_argument("--torchscript", metavar="DIR", help="trace the models recorded in OUT into DIR")
+    p.add_argument("--scripted", metavar="DIR", help="with --torchscript: script them into DIR as well")
+    p.add_argument("--largest", type=float, default=200, help="skip models of more than so many MB (default 200)")
+    return p.parse_intermixed_args()
+
+
+def smallest_first(names, out):
+    def size(name):
+        path = os.path.join(out, name.replace("/", "__") + ".pt2")
+        return os.path.getsize(path) if os.path.exists(path) else 1 << 24
+    return sorted(names, key=size)
+
+
 def main():
-    out = sys.argv[1]
-    os.makedirs(out, exist_ok=True)
+    a = arguments()
+    os.makedirs(a.torchscript or a.out, exist_ok=True)
     preload()
     import zoo
-    log = os.path.join(out, "export.jsonl")
+    log = os.path.join(a.torchscript, "torchscript.jsonl") if a.torchscript else os.path.join(a.out, "export.jsonl")
     done = {json.loads(line)["name"] for line in open(log)} if os.path.exists(log) else set()
-    names = sys.argv[2:] or [n for n in zoo.REG if n not in done]
+    names = a.names or [n for n in zoo.REG if n not in done]
+    limit = int(os.environ.get("ZOO_LIMIT", "120"))
+    if a.torchscript:
+        import torchscript
+        names = smallest_first(names, a.out)
     for n in names:
-        r = forked(lambda: one(n, out), int(os.environ.get("ZOO_LIMIT", "120")))
+        if a.torchscript:
+            r = forked(lambda: torchscript.one(n, a.out, a.torchscript, a.scripted, a.largest * 1e6), limit)
+        else:
+            r = forked(lambda: one(n, a.out), limit)
         r["name"] = n
         with open(log, "a") as f:
             f.write(json.dumps(r) + "\n")
-        print(n, "ok" if r["ok"] else "FAIL " + r.get("stage", "") + " " + r.get("error", "")[:160], r.get("build_s"), r.get("eager_s"), r.get("export_s"), r.get("nodes"), flush=True)
+        if a.torchscript:
+            print(n, *[f"{how}: " + ("ok" if r[how]["ok"] else r[how]["why"][:160]) for how in ("trace", "script") if how in r],
+                  r.get("error", "")[:160], flush=True)
+        else:
+            print(n, "ok" if r["ok"] else "FAIL " + r.get("stage", "") + " " + r.get("error", "")[:160], r.get("build_s"),
+                  r.get("eager_s"), r.get("export_s"), r.get("nodes"), flush=True)
+    if a.torchscript:
+        rows = {r["name"]: r for r in map(json.loads, open(log))}
+        json.dump(list(rows.values()), open(os.path.join(a.torchscript, "torchscript.json"), "w"), indent=1)
 
 
 if __name__ == "__main__":
