@@ -1,6 +1,7 @@
 #include "aten/script_calls.hpp"
 
 #include "base/kinds.hpp"
+#include "lower/call_schema.hpp"
 
 namespace torchlift::aten {
 
@@ -21,41 +22,9 @@ const Tensor* ScriptArguments::tensor(size_t place, std::string_view name) const
 
 namespace {
 
-// Results go into the arguments that the schema marks as written.
-void write_marked(Lower& l, const torch::Schema& schema, const std::vector<IValue>& arguments, IValues& results) {
-  for (size_t i = 0; i < schema.returns.size() && i < results.size(); ++i) {
-    const auto& alias = schema.returns[i].alias;
-    if (!alias || !alias->write) continue;
-    for (size_t a = 0; a < schema.arguments.size(); ++a) {
-      const auto& mark = schema.arguments[a].alias;
-      auto* destination = arguments[a].get<Tensor>();
-      auto* source = results[i].get<Tensor>();
-      if (!mark || !mark->write || mark->set != alias->set || !destination || !source) continue;
-      if (!(*destination == *source)) l.write_cast(*destination, *source);
-      results[i] = *destination;
-    }
-  }
-}
-
 IValues call_schema(Lower& l, const torch::Schema& schema, std::vector<NamedValue> given) {
-  const Row* row = table().find(schema);
-  if (!row)
-    if (const torch::Schema* functional = torch::functional_partner(schema)) row = table().find(*functional);
-  if (!row) {
-    l.refuse(Kind::UnsupportedOperator, {{"operator", schema.full_name()}});
-    return {};
-  }
-  auto arguments = lower::bind_arguments(schema, std::move(given));
-  if (!arguments) {
-    for (const Diagnostic& d : arguments.errors()) l.refuse(d.kind, d.arguments);
-    return {};
-  }
-  std::vector<IValue> in;
-  for (size_t i = 0; i < arguments->size(); ++i)
-    if (!schema.arguments[i].is_out()) in.push_back((*arguments)[i]);
-  IValues results = row->call(l, in);
-  write_marked(l, schema, *arguments, results);
-  return results;
+  auto done = lower::call_schema(l, table(), schema, std::move(given));
+  return done ? std::move(done->results) : IValues{};
 }
 
 }  // namespace
@@ -82,7 +51,8 @@ Tensor call_for_tensor(Lower& l, std::string_view full_name, std::vector<NamedVa
 
 std::optional<IValues> with_constant_number(Lower& l, std::string_view name, std::span<const NamedValue> arguments) {
   auto* constant = arguments.size() < 2 ? nullptr : arguments[1].value.get<Tensor>();
-  if (!constant || constant->is_poison() || !constant->node()->script_constant || !arguments[0].value.is_tensor())
+  auto* self = constant ? arguments[0].value.get<Tensor>() : nullptr;
+  if (!self || self->is_device_number() || constant->is_poison() || !constant->node()->script_constant)
     return std::nullopt;
   auto number = l.known(*constant);
   if (!number) return std::nullopt;

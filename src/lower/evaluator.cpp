@@ -7,6 +7,7 @@
 
 #include "base/kinds.hpp"
 #include "base/text.hpp"
+#include "lower/call_schema.hpp"
 #include "lower/overloads.hpp"
 #include "stablehlo/passes.hpp"
 #include "stablehlo/verify.hpp"
@@ -216,7 +217,7 @@ std::vector<IValue> Evaluator::call(const torch::Inst& inst, std::vector<NamedVa
     l_.refuse(kind, {{"operator", inst.target}});
     return {};
   }
-  return call_schema(inst, *schema, std::move(operands));
+  return call_schema(*schema, std::move(operands));
 }
 
 std::vector<IValue> Evaluator::call_overloaded(const torch::Inst& inst, std::vector<NamedValue> operands) {
@@ -224,60 +225,22 @@ std::vector<IValue> Evaluator::call_overloaded(const torch::Inst& inst, std::vec
     if (auto results = row->call(l_, operands)) return script_results(inst, std::move(*results));
   auto chosen = choose_overload(l_, inst.target, std::move(operands));
   if (!chosen) return {};
-  return script_results(inst, call_schema(inst, *chosen->schema, std::move(chosen->arguments)));
+  return script_results(inst, call_schema(*chosen->schema, std::move(chosen->arguments)));
 }
 
-bool Evaluator::expect_known(const torch::Schema& schema, const Row& row, const std::vector<IValue>& arguments) {
-  size_t at = 0;
-  for (const ParamSpec& p : row.params) {
-    bool takes_tensor = p.base == ParamBase::Tensor || p.base == ParamBase::Operand || p.base == ParamBase::Any ||
-                        p.base == ParamBase::Ignored;
-    for (size_t i = at; i < at + p.width() && i < arguments.size() && !takes_tensor; ++i) {
-      bool unknown = false;
-      for_each_tensor(arguments[i], [&](const Tensor& t) { unknown = unknown || t.is_device_number(); });
-      if (!unknown) continue;
-      l_.refuse(Kind::DataDependent,
-                {{"what", "argument `" + schema.arguments[i].name + "` of `" + schema.full_name() + "`"},
-                 {"advice", "keep it a tensor, or compute it from sizes and constants"}});
-      return false;
-    }
-    at += p.width();
-  }
-  return true;
-}
-
-std::vector<IValue> Evaluator::call_schema(const torch::Inst& inst, const torch::Schema& schema,
-                                           std::vector<NamedValue> operands) {
-  const Row* row = table_.find(schema);
-  const torch::Schema* functional = row ? &schema : torch::functional_partner(schema);
-  if (!row && functional) row = table_.find(*functional);
-  if (!row) {
-    l_.refuse(Kind::UnsupportedOperator, {{"operator", inst.target}});
-    return {};
-  }
-  auto bound = bind_arguments(schema, std::move(operands));
-  if (!bound) {
-    for (const Diagnostic& d : bound.errors()) l_.refuse(d.kind, d.arguments);
-    return {};
-  }
-  std::vector<IValue>& arguments = bound.value();
-  if (l_.autocast.enabled) apply_autocast(row->autocast, arguments);
-  std::vector<IValue> in;  // as the row takes them: out= arguments are written below
-  for (size_t i = 0; i < arguments.size(); ++i)
-    if (!schema.arguments[i].is_out()) in.push_back(arguments[i]);
-  if (script_ && !expect_known(*functional, *row, in)) return {};
-  std::vector<IValue> results = row->call(l_, in);
+std::vector<IValue> Evaluator::call_schema(const torch::Schema& schema, std::vector<NamedValue> operands) {
+  auto done = lower::call_schema(l_, table_, schema, std::move(operands));
+  if (!done) return {};
+  auto& [arguments, results] = *done;
   bool inplace_view = std::find(schema.tags.begin(), schema.tags.end(), "inplace_view") != schema.tags.end();
-  if (inplace_view) {  // writes no values: the result is the view
-    if (changes_entry_shape(arguments, results))
-      l_.wrong(
-          "the shape of an input, parameter or buffer is changed in place, which the caller of a program cannot see; "
-          "use the form without `_`");
-    if (script_ && !arguments.empty() && !results.empty() && arguments[0].is_tensor() && results[0].is_tensor())
-      replace(*arguments[0].get<Tensor>(), *results[0].get<Tensor>());
-    return results;
-  }
-  return write_marked(schema, arguments, std::move(results));
+  if (!inplace_view) return std::move(results);
+  if (changes_entry_shape(arguments, results))
+    l_.wrong(
+        "the shape of an input, parameter or buffer is changed in place, which the caller of a program cannot see; "
+        "use the form without `_`");
+  if (script_ && !arguments.empty() && !results.empty() && arguments[0].is_tensor() && results[0].is_tensor())
+    replace(*arguments[0].get<Tensor>(), *results[0].get<Tensor>());
+  return std::move(results);
 }
 
 bool Evaluator::changes_entry_shape(const std::vector<IValue>& arguments, const std::vector<IValue>& results) const {
@@ -287,41 +250,6 @@ bool Evaluator::changes_entry_shape(const std::vector<IValue>& arguments, const 
   auto is_self = [self](const Tensor& t) { return t == *self; };
   return std::any_of(storages_.begin(), storages_.end(), [&](const EntryStorage& s) { return is_self(s.root); }) ||
          std::any_of(weights_.begin(), weights_.end(), is_self);
-}
-
-std::vector<IValue> Evaluator::write_marked(const torch::Schema& schema, const std::vector<IValue>& arguments,
-                                            std::vector<IValue> results) {
-  for (size_t i = 0; i < schema.returns.size() && i < results.size(); ++i) {
-    const auto& alias = schema.returns[i].alias;
-    if (!alias || !alias->write) continue;
-    for (size_t a = 0; a < schema.arguments.size(); ++a) {
-      const auto& mark = schema.arguments[a].alias;
-      if (!mark || !mark->write || mark->set != alias->set) continue;
-      auto* destination = arguments[a].get<Tensor>();
-      auto* source = results[i].get<Tensor>();
-      if (!destination || !source) continue;
-      if (!(*destination == *source)) l_.write_cast(*destination, *source);
-      results[i] = *destination;
-    }
-  }
-  return results;
-}
-
-void Evaluator::apply_autocast(AutocastRule rule, std::vector<IValue>& arguments) {
-  if (rule == AutocastRule::None) return;
-  auto eligible = [](const Tensor& t) { return !t.is_poison() && is_float(t.dtype()) && t.dtype() != DType::Float64; };
-  DType target = rule == AutocastRule::Float32 ? DType::Float32 : l_.autocast.dtype;
-  if (rule == AutocastRule::Promote)
-    for (const IValue& a : arguments)
-      for_each_tensor(a, [&](const Tensor& t) {
-        if (eligible(t) && t.dtype() == DType::Float32) target = DType::Float32;
-      });
-  auto cast = [&](auto&& self, IValue& v) -> void {
-    if (auto* t = std::get_if<Tensor>(&v.data); t && eligible(*t) && !t->is_wrapped_number()) *t = l_.to(*t, target);
-    if (auto* list = std::get_if<IValue::List>(&v.data))
-      for (IValue& item : *list) self(self, item);
-  };
-  for (IValue& a : arguments) cast(cast, a);
 }
 
 // ---- results

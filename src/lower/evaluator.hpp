@@ -52,21 +52,14 @@ class Evaluator {
   std::vector<IValue> walk(torch::BlockId block, std::vector<IValue> inputs);
   void visit(torch::InstId id);
   std::vector<IValue> call(const torch::Inst& inst, std::vector<NamedValue> operands);
-  std::vector<IValue> call_schema(const torch::Inst& inst, const torch::Schema& schema,
-                                  std::vector<NamedValue> operands);
+  std::vector<IValue> call_schema(const torch::Schema& schema, std::vector<NamedValue> operands);
   // custom.cpp
   std::vector<IValue> call_custom(const torch::Inst& inst, const CustomOp& op, const std::vector<NamedValue>& operands);
   // Whether an in-place view (t_, unsqueeze_) gives a tensor that the caller holds another shape: eager shows it, we
   // cannot.
   bool changes_entry_shape(const std::vector<IValue>& arguments, const std::vector<IValue>& results) const;
-  void apply_autocast(AutocastRule rule, std::vector<IValue>& arguments);
-  // Writes results into the arguments that the schema marks, and returns what the call returns.
-  std::vector<IValue> write_marked(const torch::Schema& schema, const std::vector<IValue>& arguments,
-                                   std::vector<IValue> results);
   // An operator of TorchScript: its own row if that takes these values, else an overload of ATen's.
   std::vector<IValue> call_overloaded(const torch::Inst& inst, std::vector<NamedValue> operands);
-  // Refuses a number of the device where the row asks for a known one.
-  bool expect_known(const torch::Schema& schema, const Row& row, const std::vector<IValue>& arguments);
   void define(const torch::Inst& inst, std::vector<IValue> results, bool failed, bool tainted, size_t nodes_before);
   IValue checked(const torch::Inst& inst, torch::ValueId id, IValue value, bool failed, bool tainted,
                  size_t nodes_before);
