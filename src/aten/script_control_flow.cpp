@@ -4,27 +4,16 @@
 #include <bit>
 
 #include "aten/families.hpp"
-#include "aten/ops.hpp"
+#include "aten/script.hpp"
 #include "base/kinds.hpp"
 #include "lower/script.hpp"
 
 namespace torchlift::aten {
 namespace {
 
-using lower::DictRef;
 using lower::is_uninitialized;
-using lower::ListRef;
-using lower::NamedValue;
-using lower::ObjectRef;
-using lower::ScriptDict;
-using lower::ScriptList;
-using lower::ScriptResults;
-using lower::ScriptRow;
-using lower::ScriptTuple;
-using lower::TupleRef;
 using lower::Type;
 
-using Arguments = std::span<const NamedValue>;
 using Roots = std::vector<lower::TensorNode*>;
 using torch::BlockId;
 
@@ -52,7 +41,6 @@ std::optional<Condition> condition_of(Lower& l, const IValue& v) {
 
 // ---- what leaves a branch
 
-// A plan for one value: where both sides are equal it is the value itself; else tensors, in order, take its places.
 bool is_scalar(const IValue& v) {
   auto* t = v.get<Tensor>();
   return v.is_number() || (t && t->is_device_number());
@@ -91,19 +79,15 @@ const std::vector<IValue>* items_of(const IValue& v) {
   return nullptr;
 }
 
-IValue with_items(const IValue& like, std::vector<IValue> items) {
-  if (auto* list = like.get<ListRef>()) {
-    auto out = std::make_shared<ScriptList>();
-    out->element_type = (*list)->element_type;
-    out->items = std::move(items);
-    return ListRef(std::move(out));
-  }
+IValue with_items(Lower& l, const IValue& like, std::vector<IValue> items) {
+  if (auto* list = like.get<ListRef>()) return make_list(l, (*list)->element_type, std::move(items));
   auto out = std::make_shared<ScriptTuple>(**like.get<TupleRef>());
   out->items = std::move(items);
   return TupleRef(std::move(out));
 }
 
-// How two branches' values become one: `take` is called for each place that a tensor fills, in order.
+// How two branches' values become one. Equal values stay what they are; the places where they differ are results of the
+// operation, in order.
 struct Merge {
   Lower& l;
   std::vector<bool> is_number;
@@ -169,7 +153,7 @@ struct Merge {
       std::vector<IValue> items;
       for (size_t i = 0; right && i < left->size() && i < right->size(); ++i)
         items.push_back(merged((*left)[i], (*right)[i], results, at));
-      return with_items(some, std::move(items));
+      return with_items(l, some, std::move(items));
     }
     if (at >= results.size()) return Tensor();
     bool number = is_number[at];

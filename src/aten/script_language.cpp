@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "aten/families.hpp"
-#include "aten/ops.hpp"
+#include "aten/script.hpp"
 #include "base/kinds.hpp"
 #include "lower/script.hpp"
 #include "torch/script_type.hpp"
@@ -11,19 +11,7 @@
 namespace torchlift::aten {
 namespace {
 
-using lower::DictRef;
-using lower::ListRef;
-using lower::NamedValue;
-using lower::ObjectRef;
-using lower::ScriptDict;
-using lower::ScriptList;
 using lower::ScriptObject;
-using lower::ScriptResults;
-using lower::ScriptRow;
-using lower::ScriptTuple;
-using lower::TupleRef;
-
-using Arguments = std::span<const NamedValue>;
 
 // The text in an argument's place that the front end put there; empty if it is none.
 std::string text_at(Arguments arguments, size_t i) {
@@ -44,34 +32,18 @@ std::vector<IValue> values_from(Arguments arguments, size_t first) {
 
 // ---- containers
 
-std::string parameter_of(const std::string& type, size_t index) {
-  auto parsed = torch::parse_script_type(type);
-  return parsed && index < parsed->arguments.size() ? torch::print(parsed->arguments[index]) : "";
-}
-
 // (type, items...)
 ScriptResults list_construct(Lower& l, Arguments arguments) {
-  auto list = std::make_shared<ScriptList>();
-  list->region = l.region_depth();
-  list->element_type = parameter_of(text_at(arguments, 0), 0);
-  list->items = values_from(arguments, 1);
-  return IValues{ListRef(std::move(list))};
+  return IValues{make_list(l, torch::type_argument(text_at(arguments, 0), 0), values_from(arguments, 1))};
 }
 
-ScriptResults tuple_construct(Lower&, Arguments arguments) {
-  auto tuple = std::make_shared<ScriptTuple>();
-  tuple->items = values_from(arguments, 0);
-  return IValues{TupleRef(std::move(tuple))};
-}
+ScriptResults tuple_construct(Lower&, Arguments arguments) { return IValues{make_tuple(values_from(arguments, 0))}; }
 
 // (type, key, value, key, value, ...): a key that comes twice keeps its first place and its last value.
 ScriptResults dict_construct(Lower& l, Arguments arguments) {
-  auto dict = std::make_shared<ScriptDict>();
-  dict->region = l.region_depth();
-  dict->key_type = parameter_of(text_at(arguments, 0), 0);
-  dict->value_type = parameter_of(text_at(arguments, 0), 1);
-  const lower::ScriptRow* set_item = table().script("aten::_set_item");
-  DictRef shared = std::move(dict);
+  const std::string type = text_at(arguments, 0);
+  DictRef shared = make_dict(l, torch::type_argument(type, 0), torch::type_argument(type, 1));
+  const ScriptRow* set_item = table().script("aten::_set_item");
   for (size_t i = 1; i + 1 < arguments.size(); i += 2) {
     std::vector<NamedValue> item = {{"", shared}, {"", arguments[i].value}, {"", arguments[i + 1].value}};
     if (!set_item || !set_item->call(l, item)) l.wrong("a dictionary cannot hold " + describe(arguments[i].value));
@@ -146,10 +118,11 @@ ScriptResults annotate(Lower& l, Arguments arguments) {
     if (type == "complex") return converted(l, "aten::ComplexImplicit", value);
     if (type == "number" || type == "Scalar") return converted(l, "aten::ScalarImplicit", value);
   }
-  if (auto* list = value.get<ListRef>(); list && (*list)->items.empty()) (*list)->element_type = parameter_of(type, 0);
+  if (auto* list = value.get<ListRef>(); list && (*list)->items.empty())
+    (*list)->element_type = torch::type_argument(type, 0);
   if (auto* dict = value.get<DictRef>(); dict && (*dict)->items.empty()) {
-    (*dict)->key_type = parameter_of(type, 0);
-    (*dict)->value_type = parameter_of(type, 1);
+    (*dict)->key_type = torch::type_argument(type, 0);
+    (*dict)->value_type = torch::type_argument(type, 1);
   }
   return IValues{value};
 }

@@ -252,20 +252,10 @@ void Evaluator::make_written_results() {
       written_constants_.insert(s.weight);
       continue;
     }
-    if (!s.weight.has_value() && out_.arguments[*s.argument].role == ArgumentRole::State) {
-      EntryArgument& argument = out_.arguments[*s.argument];
-      argument.result = add_result({.role = ResultRole::BufferMutation,
-                                    .name = argument.name,
-                                    .aliases = {},
-                                    .dtype = argument.dtype,
-                                    .shape = argument.shape,
-                                    .storage_of = {}},
-                                   l_.read(s.root));
-      continue;
-    }
     if (!s.weight.has_value()) {
       EntryArgument& argument = out_.arguments[*s.argument];
-      argument.result = add_result({.role = ResultRole::InputMutation,
+      bool state = argument.role == ArgumentRole::State;
+      argument.result = add_result({.role = state ? ResultRole::BufferMutation : ResultRole::InputMutation,
                                     .name = argument.name,
                                     .aliases = {},
                                     .dtype = argument.dtype,

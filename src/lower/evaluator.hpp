@@ -108,7 +108,9 @@ class Evaluator {
     ObjectRef object;
     std::string name;
     IValue initial;
-    std::vector<IValue> items;  // of a list or dictionary
+    torch::TreeSpec tree;  // what it held in all: containers change in place
+    std::vector<IValue> leaves;
+    bool whole = true;  // false: more than was looked at
   };
   std::vector<Attribute> attributes_;
   std::vector<size_t> active_;                      // by FunctionId: calls that are not finished

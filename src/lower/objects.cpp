@@ -5,52 +5,16 @@
 
 #include "base/kinds.hpp"
 #include "lower/evaluator.hpp"
+#include "torch/script_type.hpp"
 
 namespace torchlift::lower {
 namespace {
 
-constexpr size_t kMaxOutputDepth = 32;
-constexpr size_t kMaxOutputLeaves = 1 << 16;
+constexpr size_t kMaxOutputDepth = 32;  // of containers in a result or an attribute
+constexpr size_t kMaxOutputLeaves = 1 << 20;
 constexpr size_t kMaxTensorsReplaced = 1 << 20;
 
 std::string joined(const std::string& path, const std::string& name) { return path.empty() ? name : path + "." + name; }
-
-// "List[int]" -> {"int"}; "Dict[str, List[int]]" -> {"str", "List[int]"}
-std::vector<std::string> parameters_of(const std::string& type) {
-  size_t open = type.find('[');
-  if (open == std::string::npos || !type.ends_with(']')) return {};
-  std::vector<std::string> out(1);
-  int depth = 0;
-  for (char c : type.substr(open + 1, type.size() - open - 2)) {
-    depth += (c == '[') - (c == ']');
-    if (c == ',' && depth == 0) out.emplace_back();
-    else if (c != ' ' || !out.back().empty()) out.back() += c;
-  }
-  return out;
-}
-
-std::string parameter(const std::string& type, size_t index) {
-  std::vector<std::string> all = parameters_of(type);
-  return index < all.size() ? all[index] : "";
-}
-
-std::vector<IValue> items_of(const IValue& v) {
-  if (auto* list = v.get<ListRef>()) return (*list)->items;
-  if (auto* tuple = v.get<TupleRef>()) return (*tuple)->items;
-  std::vector<IValue> out;
-  if (auto* dict = v.get<DictRef>())
-    for (auto& [key, value] : (*dict)->items) out.insert(out.end(), {key, value});
-  return out;
-}
-
-bool same_items(const std::vector<IValue>& a, const std::vector<IValue>& b) {
-  if (a.size() != b.size()) return false;
-  for (size_t i = 0; i < a.size(); ++i) {
-    auto *x = a[i].get<Tensor>(), *y = b[i].get<Tensor>();
-    if (x || y ? !x || !y || !(*x == *y) : describe(a[i]) != describe(b[i])) return false;
-  }
-  return true;
-}
 
 // Calls fn on every tensor place within a value; false if it is nested too deep.
 bool for_each_place(IValue& v, const std::function<void(IValue&)>& fn, size_t depth = 0) {
@@ -72,6 +36,49 @@ bool tuple_holds(const IValue& v, const Tensor& t) {
          });
 }
 
+std::string key_text(const IValue& key) {
+  if (auto* text = key.get<std::string>()) return *text;
+  return describe(key);
+}
+
+// What a value holds, in order, and how that lies in containers. false: nested too deep, or more than there may be.
+bool flatten(const IValue& v, torch::TreeSpec& spec, std::vector<IValue>& leaves, size_t depth = 0) {
+  if (depth > kMaxOutputDepth || leaves.size() > kMaxOutputLeaves) return false;
+  auto child = [&](const IValue& item) { return flatten(item, spec.children.emplace_back(), leaves, depth + 1); };
+  bool whole = true;
+  if (auto* list = v.get<ListRef>()) {
+    spec.type = "builtins.list";
+    spec.context = "null";
+    for (const IValue& item : (*list)->items) whole = whole && child(item);
+  } else if (auto* tuple = v.get<TupleRef>()) {
+    spec.type = (*tuple)->type.empty() ? "builtins.tuple" : "collections.namedtuple";
+    spec.context = (*tuple)->type.empty() ? "null" : (*tuple)->type;
+    spec.keys = (*tuple)->fields;
+    for (const IValue& item : (*tuple)->items) whole = whole && child(item);
+  } else if (auto* dict = v.get<DictRef>()) {
+    spec.type = "builtins.dict";
+    for (auto& [key, value] : (*dict)->items) {
+      spec.keys.push_back(key_text(key));
+      whole = whole && child(value);
+    }
+  } else {
+    leaves.push_back(v);
+  }
+  return whole;
+}
+
+// Tensors and objects by identity, all else by value.
+bool same_leaf(const IValue& a, const IValue& b) {
+  if (a.data.index() != b.data.index()) return false;
+  if (auto* t = a.get<Tensor>()) return *t == *b.get<Tensor>();
+  if (auto* text = a.get<std::string>()) return *text == *b.get<std::string>();
+  if (auto* object = a.get<ObjectRef>(); object && !(*object)->is_enum) return *object == *b.get<ObjectRef>();
+  if (auto* object = a.get<ObjectRef>())
+    return (*object)->type == (*b.get<ObjectRef>())->type &&
+           same_leaf(*(*object)->find("name"), *(*b.get<ObjectRef>())->find("name"));
+  return describe(a) == describe(b);
+}
+
 }  // namespace
 
 // ---- the file's values
@@ -91,15 +98,15 @@ IValue Evaluator::object(torch::ObjectId id) {
   switch (from.kind) {
     case ObjectKind::List: {
       auto list = std::make_shared<ScriptList>();
-      list->element_type = parameter(from.type, 0);
+      list->element_type = torch::type_argument(from.type, 0);
       objects_[id.at()] = list;
       for (auto& [none, item] : from.items) list->items.push_back(value_of(item));
       return list;
     }
     case ObjectKind::Dict: {
       auto dict = std::make_shared<ScriptDict>();
-      dict->key_type = parameter(from.type, 0);
-      dict->value_type = parameter(from.type, 1);
+      dict->key_type = torch::type_argument(from.type, 0);
+      dict->value_type = torch::type_argument(from.type, 1);
       objects_[id.at()] = dict;
       for (auto& [key, value] : from.items) dict->items.emplace_back(value_of(key), value_of(value));
       return dict;
@@ -160,9 +167,12 @@ void Evaluator::make_root() {
           value = std::get<IValue>(it->second);
         }
       }
-      attributes_.push_back({at, name, value, items_of(value)});
-      if (auto* child = value.get<ObjectRef>(); child && !(*child)->is_enum)
-        children.push_back({*child, joined(path, name)});
+      Attribute attribute{.object = at, .name = name, .initial = value, .tree = {}, .leaves = {}, .whole = true};
+      attribute.whole = flatten(value, attribute.tree, attribute.leaves);
+      for (const IValue& leaf : attribute.leaves)
+        if (auto* child = leaf.get<ObjectRef>(); child && !(*child)->is_enum)
+          children.push_back({*child, joined(path, name)});
+      attributes_.push_back(std::move(attribute));
     }
     pending.insert(pending.end(), children.rbegin(), children.rend());
   }
@@ -237,51 +247,11 @@ void Evaluator::replace(const Tensor& old, const Tensor& by) {
 
 // ---- results
 
-namespace {
-
-struct Flat {
-  std::vector<IValue> leaves;
-  torch::TreeSpec tree;
-};
-
-std::string key_text(const IValue& key) {
-  if (auto* text = key.get<std::string>()) return *text;
-  return describe(key);
-}
-
-// false: nested too deep, or more than there may be.
-bool flatten(const IValue& v, torch::TreeSpec& spec, std::vector<IValue>& leaves, size_t depth) {
-  if (depth > kMaxOutputDepth || leaves.size() > kMaxOutputLeaves) return false;
-  auto child = [&](const IValue& item) { return flatten(item, spec.children.emplace_back(), leaves, depth + 1); };
-  bool whole = true;
-  if (auto* list = v.get<ListRef>()) {
-    spec.type = "builtins.list";
-    spec.context = "null";
-    for (const IValue& item : (*list)->items) whole = child(item) && whole;
-  } else if (auto* tuple = v.get<TupleRef>()) {
-    spec.type = (*tuple)->type.empty() ? "builtins.tuple" : "collections.namedtuple";
-    spec.context = (*tuple)->type.empty() ? "null" : (*tuple)->type;
-    spec.keys = (*tuple)->fields;
-    for (const IValue& item : (*tuple)->items) whole = child(item) && whole;
-  } else if (auto* dict = v.get<DictRef>()) {
-    spec.type = "builtins.dict";
-    for (auto& [key, value] : (*dict)->items) {
-      spec.keys.push_back(key_text(key));
-      whole = child(value) && whole;
-    }
-  } else {
-    leaves.push_back(v);
-  }
-  return whole;
-}
-
-}  // namespace
-
 void Evaluator::make_script_outputs(const IValue& value) {
   current_ = nullptr;
   std::vector<IValue> leaves;
   torch::TreeSpec tree;
-  if (!flatten(value, tree, leaves, 0))
+  if (!flatten(value, tree, leaves))
     report(diagnose(Kind::WrongArgument,
                     {{"message", "the result is nested too deep, holds itself, or has too many parts"}}));
   std::vector<std::string> paths = leaf_paths(tree);
@@ -317,18 +287,20 @@ void Evaluator::make_attribute_results() {
     auto* before = attribute.initial.get<Tensor>();
     if (tensor && before && *tensor == *before) continue;  // a write in place shows in its storage
     if (!tensor) {
-      if (!same_items(attribute.items, items_of(*now)) ||
-          (now->data.index() != attribute.initial.data.index() && !items_of(*now).empty())) {
-        report(diagnose(Kind::ScriptState,
-                        {{"path", path},
-                         {"value", describe(*now)},
-                         {"advice", std::string("keep it outside of the model, as an input and a result")}}));
+      torch::TreeSpec tree;
+      std::vector<IValue> leaves;
+      bool whole = flatten(*now, tree, leaves) && attribute.whole;
+      bool same = whole && tree == attribute.tree &&
+                  std::equal(leaves.begin(), leaves.end(), attribute.leaves.begin(), attribute.leaves.end(), same_leaf);
+      if (same) continue;
+      if (whole && tree.is_leaf() && !now->get<ObjectRef>()) {
+        out_.state.push_back({path, std::nullopt, *now});
         continue;
       }
-      bool number = now->is_number() || now->is_none() || now->get<std::string>();
-      if (number &&
-          !(describe(*now) == describe(attribute.initial) && now->data.index() == attribute.initial.data.index()))
-        out_.state.push_back({path, std::nullopt, *now});
+      report(diagnose(Kind::ScriptState,
+                      {{"path", path},
+                       {"value", describe(*now)},
+                       {"advice", std::string("keep it outside of the model, as an input and a result")}}));
       continue;
     }
     Value value = l_.read(*tensor);

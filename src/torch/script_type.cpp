@@ -123,4 +123,9 @@ std::string print(const ScriptType& type) {
   return type.name + "[" + join(type.arguments, ", ", [](const ScriptType& part) { return print(part); }) + "]";
 }
 
+std::string type_argument(std::string_view type, size_t index) {
+  auto parsed = parse_script_type(type);
+  return parsed && index < parsed->arguments.size() ? print(parsed->arguments[index]) : "";
+}
+
 }  // namespace torchlift::torch

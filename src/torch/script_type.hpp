@@ -28,4 +28,7 @@ Result<ScriptType> parse_script_type(std::string_view text);
 
 std::string print(const ScriptType& type);  // as TorchScript writes it
 
+// "int" of "List[int]", or of "Dict[str, int]" at 1; empty where there is none.
+std::string type_argument(std::string_view type, size_t index);
+
 }  // namespace torchlift::torch

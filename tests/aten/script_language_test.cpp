@@ -165,6 +165,13 @@ TEST(ScriptLanguage, a_list_that_a_call_changes_is_refused) {
   EXPECT_EQ(refused(grows), "script-state");
 }
 
+TEST(ScriptLanguage, a_list_within_a_list_that_a_call_changes_is_refused) {
+  SmallScript grows = SmallScript::with("  l : List[List[int]]\n", archive::pickled::text("l") + "](]e");
+  size_t at = grows.code.find("    w = self.w\n");
+  grows.code.insert(at, "    l = self.l\n    _0 = torch.append(l[0], 1)\n");
+  EXPECT_EQ(refused(grows), "script-state");
+}
+
 TEST(ScriptLanguage, unused_weights_are_no_arguments) {
   auto result = lowered(module_of("    return torch.sin(x)\n"), kOneTensor);
   ASSERT_TRUE(result) << frontend::script::problems(result);
