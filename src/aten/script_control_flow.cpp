@@ -162,6 +162,34 @@ struct Merge {
   }
 };
 
+// ---- aliases
+
+void add_tensors(const IValue& v, std::vector<Tensor>& out, int depth = 0) {
+  if (auto* t = v.get<Tensor>(); t && !t->is_poison() && !t->is_device_number()) out.push_back(*t);
+  if (const auto* items = items_of(v); items && depth < kMaxDepth)
+    for (const IValue& item : *items) add_tensors(item, out, depth + 1);
+}
+
+// PyTorch's branch gives a tensor itself, ours a copy. Where that tensor was there before (its node is older than
+// `begin`), or is given twice, a later write in place to either would have to show in the other: it is refused.
+void forbid_shared_writes(Lower& l, const std::vector<IValue>& given, const IValues& results, size_t begin) {
+  std::vector<Tensor> from, to;
+  for (const IValue& v : given) add_tensors(v, from);
+  for (const IValue& v : results) add_tensors(v, to);
+  bool shared = false;
+  for (size_t i = 0; i < from.size(); ++i) {
+    bool older = from[i].node()->root()->index < begin;
+    if (older && i < to.size() && to[i] == from[i]) continue;  // it is the tensor itself
+    bool twice = std::any_of(from.begin() + static_cast<std::ptrdiff_t>(i) + 1, from.end(),
+                             [&](const Tensor& other) { return other.shares_storage_with(from[i]); });
+    if (older) l.forbid_writes(from[i]);
+    shared = shared || older || twice;
+  }
+  if (!shared) return;
+  for (const Tensor& t : to)
+    if (t.node()->root()->index >= begin) l.forbid_writes(t);
+}
+
 // ---- prim::If
 
 struct Branch {
@@ -207,6 +235,7 @@ ScriptResults prim_if(Lower& l, Arguments arguments) {
   if (!condition) return IValues{};
   if (condition->known) return l.call_graph(*condition->known ? *on_true : *on_false, {});
 
+  size_t begin = l.new_node()->index;
   Branch yes = try_branch(l, *on_true), no = try_branch(l, *on_false);
   // A branch that raises is not taken by a program that goes on.
   if (yes.raised && !no.raised) return l.call_graph(*on_false, {});
@@ -227,6 +256,8 @@ ScriptResults prim_if(Lower& l, Arguments arguments) {
   for (size_t i = 0; i < yes.results.size() && i < no.results.size(); ++i)
     out.push_back(merge.merged(yes.results[i], no.results[i], places, at));
   for (size_t i = 0; i < roots.size(); ++i) l.write(Tensor(roots[i]), results[merge.types.size() + i]);
+  forbid_shared_writes(l, yes.results, out, begin);
+  forbid_shared_writes(l, no.results, out, begin);
   return out;
 }
 
@@ -279,6 +310,8 @@ ScriptResults device_loop(Lower& l, Loop& loop) {
   // Which of the carried values change, and which tensors from outside are written: found by walking the body until no
   // more do.
   Roots roots;
+  size_t begin = l.new_node()->index;
+  std::vector<IValue> given;  // what the body gives, tried
   while (true) {
     std::vector<size_t> places = places_of();
     Values inits = {l.constant(DType::Int64, Scalar(loop.step))};
@@ -314,6 +347,7 @@ ScriptResults device_loop(Lower& l, Loop& loop) {
                       : x && y && !y->is_device_number() && x->dtype() == y->dtype() && x->shape() == y->shape();
       if (!same) return refuse(describe(a) + " becomes " + describe(b));
     }
+    given.assign(after.begin() + 1, after.end());
     break;
   }
 
@@ -357,6 +391,9 @@ ScriptResults device_loop(Lower& l, Loop& loop) {
   for (size_t k = 1; k < places.size(); ++k)
     out[places[k] - 1] = is_scalar(loop.state[places[k]]) ? l.device_number(results[k + 1]) : l.make(results[k + 1]);
   for (size_t i = 0; i < roots.size(); ++i) l.write(Tensor(roots[i]), results[first_root + i]);
+  forbid_shared_writes(l, std::vector<IValue>(loop.state.begin() + 1, loop.state.end()), out,
+                       begin);  // of no iteration
+  forbid_shared_writes(l, given, out, begin);
   return out;
 }
 

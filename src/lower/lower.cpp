@@ -205,6 +205,10 @@ void Lower::write_node(TensorNode* node, Value value) {
     write_node(node->base, node->step.write(read_node(node->base), value));
     return;
   }
+  if (node->maybe_shared) {
+    wrong("a write in place to a tensor that a branch or loop, which depends on values of tensors, gives or was given");
+    return;
+  }
   if (write_log_) write_log_->push_back({node, node->value});
   node->value = value;
   ++node->version;
@@ -239,10 +243,20 @@ void Lower::write_cast(Tensor destination, Tensor source) {
   write(destination, value);
 }
 
+void Lower::forbid_writes(Tensor t) {
+  if (t.is_poison() || t.node()->root()->maybe_shared) return;
+  t.node()->root()->maybe_shared = true;
+  maybe_shared_.push_back(t.node()->root());
+}
+
 // ---- regions
 
 Lower::Region::Region(Lower& l)
-    : l_(l), cached_begin_(l.cached_.size()), nodes_begin_(l.region_nodes_begin_), outer_log_(l.write_log_) {
+    : l_(l),
+      cached_begin_(l.cached_.size()),
+      nodes_begin_(l.region_nodes_begin_),
+      shared_begin_(l.maybe_shared_.size()),
+      outer_log_(l.write_log_) {
   l_.write_log_ = &log_;
   l_.region_nodes_begin_ = l_.nodes_.size();
   ++l_.region_depth_;
@@ -265,6 +279,8 @@ Lower::Region::~Region() {
   }
   for (size_t i = cached_begin_; i < l_.cached_.size(); ++i) l_.cached_[i]->cached = Value();
   l_.cached_.resize(cached_begin_);
+  for (size_t i = shared_begin_; i < l_.maybe_shared_.size(); ++i) l_.maybe_shared_[i]->maybe_shared = false;
+  l_.maybe_shared_.resize(shared_begin_);
   l_.region_nodes_begin_ = nodes_begin_;
   l_.write_log_ = outer_log_;
   --l_.region_depth_;

@@ -157,6 +157,8 @@ class Lower {
   bool allow_train_dropout = false;
   uint64_t seed = 0;   // of random numbers
   uint64_t draws = 0;  // operators that drew some, up to here
+  // From here on, in this region, no write in place to the tensor's storage: see TensorNode::maybe_shared.
+  void forbid_writes(Tensor t);
   bool in_region() const { return write_log_ != nullptr; }
   size_t region_depth() const { return region_depth_; }  // how many regions the walk is in
 
@@ -175,6 +177,7 @@ class Lower {
     Lower& l_;
     size_t cached_begin_;
     size_t nodes_begin_;
+    size_t shared_begin_;
     std::vector<std::pair<TensorNode*, Value>>* outer_log_;
     std::vector<std::pair<TensorNode*, Value>> log_;  // root, value before
     friend class Lower;
@@ -204,6 +207,7 @@ class Lower {
   std::deque<TensorNode> nodes_;
   std::vector<TensorNode*> cached_;  // views with a cached read, newest last
   std::vector<std::pair<TensorNode*, Value>>* write_log_ = nullptr;
+  std::vector<TensorNode*> maybe_shared_;  // marked ones, newest last
   size_t region_nodes_begin_ = 0;
   size_t region_depth_ = 0;
   std::vector<Refusal> refusals_;

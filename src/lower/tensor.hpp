@@ -39,6 +39,9 @@ struct TensorNode {
   // A Python number that is known only on the device (what `item()` gives): rank 0, of bool, int64, float64 or
   // complex128; takes part in promotion as a wrapped number.
   bool device_number = false;
+  // Root: a branch or loop of the device may have given this tensor itself or another: a write in place would have to
+  // show in both.
+  bool maybe_shared = false;
   // A constant of rank 0 in TorchScript's code: PyTorch takes it for a number where it is added, subtracted, multiplied
   // by or divided by (its pass CanonicalizeOps).
   bool script_constant = false;

@@ -79,6 +79,19 @@ TEST(ScriptLanguage, a_condition_of_the_device_becomes_a_branch) {
   EXPECT_TRUE(has(text, "stablehlo.cosine"));
 }
 
+// y is x or another tensor: PyTorch's write shows in x in one of the two.
+TEST(ScriptLanguage, a_write_to_what_a_branch_may_share_is_refused) {
+  const std::string branch =
+      "    z = torch.sin(x)\n"
+      "    if bool(torch.gt(torch.sum(x), 0)):\n"
+      "      y = z\n"
+      "    else:\n"
+      "      y = torch.cos(x)\n";
+  EXPECT_EQ(refused(module_of(branch + "    _0 = torch.add_(y, 1)\n    return z\n")), "wrong-argument");
+  EXPECT_EQ(refused(module_of(branch + "    _0 = torch.add_(z, 1)\n    return y\n")), "wrong-argument");
+  EXPECT_TRUE(lowered(module_of(branch + "    return torch.add(y, z)\n"), kOneTensor));
+}
+
 TEST(ScriptLanguage, branches_of_the_device_give_one_type) {
   EXPECT_EQ(refused(module_of("    if bool(torch.gt(torch.sum(x), 0)):\n"
                               "      y = torch.sin(x)\n"
