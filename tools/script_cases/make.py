@@ -64,7 +64,8 @@ def export(case, out):
             module = torch.jit.load(io.BytesIO(blob))
         called = module._c._get_method(case.method)
         torch.manual_seed(0)
-        c = casetorch.record(getattr(module, case.method), args, kwargs, lambda: casetorch.state_of(module))
+        call = module if case.method == "forward" else getattr(module, case.method)  # the root's hooks run around forward
+        c = casetorch.record(call, args, kwargs, lambda: casetorch.state_of(module))
         found = {*case.features, *casetorch.script_features(called)} | ({"state"} if c.keys("mut.", "mutin.") or built.steps else set())
         if any(t.dtype.startswith("complex") for t in c.tensors.values()):
             found.add("complex")
