@@ -47,6 +47,11 @@ Value Lower::convert(Value v, DType dtype) {
     Value re = convert(v, real_of(dtype));
     return hlo.complex(re, full_like(re, Scalar(0.0)));
   }
+  // XLA's CPU takes `x * convert(b)` for `select(b, x, 0)`, which loses the NaN of 0 * inf.
+  if (is_bool(from) && is_float(dtype) && info(dtype).bytes > 1) {
+    const Dims shape = hlo.type(v).dims;
+    return hlo.select(v, full(shape, dtype, Scalar(1.0)), full(shape, dtype, Scalar(0.0)));
+  }
   return hlo.convert(v, dtype);
 }
 
