@@ -52,12 +52,11 @@ Tensor call_for_tensor(Lower& l, std::string_view full_name, std::vector<NamedVa
 std::optional<IValues> with_constant_number(Lower& l, std::string_view name, std::span<const NamedValue> arguments) {
   auto* constant = arguments.size() < 2 ? nullptr : arguments[1].value.get<Tensor>();
   auto* self = constant ? arguments[0].value.get<Tensor>() : nullptr;
-  if (!self || self->is_device_number() || constant->is_poison() || !constant->node()->script_constant)
-    return std::nullopt;
+  if (!self || self->is_device_number() || !arguments[1].is_literal || constant->rank() != 0) return std::nullopt;
   auto number = l.known(*constant);
   if (!number) return std::nullopt;
   std::vector<NamedValue> with_number(arguments.begin(), arguments.end());
-  with_number[1].value = IValue(*number);
+  with_number[1] = {"", IValue(*number)};
   return call_overloaded(l, name, std::move(with_number));
 }
 

@@ -30,8 +30,9 @@ class ScriptArguments {
 // base name. Writes what its schema marks as written. No results, with a refusal recorded, if that fails.
 IValues call_operator(Lower& l, std::string_view full_name, std::vector<NamedValue> arguments);
 IValues call_overloaded(Lower& l, std::string_view name, std::vector<NamedValue> arguments);
-// The call of a row that does not take its arguments, where the second is a constant of rank 0: the number in it takes
-// its place. Nothing else is taken.
+// The call of a row that does not take its arguments, where the second is a tensor of rank 0 that stands in the code
+// itself (CONSTANTS.c0): PyTorch takes the number in it where it is added, subtracted, multiplied or divided by (its
+// pass CanonicalizeOps). Nothing else is taken.
 std::optional<IValues> with_constant_number(Lower& l, std::string_view name, std::span<const NamedValue> arguments);
 // The only result, a tensor; poison if there is none.
 Tensor call_for_tensor(Lower& l, std::string_view full_name, std::vector<NamedValue> arguments);

@@ -12,6 +12,7 @@ namespace torchlift::lower {
 struct NamedValue {
   std::string name;  // empty: positional
   IValue value;
+  bool is_literal = false;  // it stands in the program itself, no value of a block
 };
 
 // One value per schema argument.

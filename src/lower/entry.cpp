@@ -104,7 +104,6 @@ Tensor Evaluator::weight_tensor(torch::WeightId id) {
       return {};
     }
     Tensor t = l_.make(l_.hlo.constant({w.dtype, sizes}, std::move(data).value()), strides);
-    if (!t.is_poison()) t.node()->script_constant = w.is_constant && sizes.empty();
     if (!t.is_poison()) storages_.push_back({t, t.node()->value, std::nullopt, id, w.record});
     return t;
   }

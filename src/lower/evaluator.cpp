@@ -178,7 +178,8 @@ void Evaluator::visit(torch::InstId id) {
   }
 
   std::vector<NamedValue> operands;
-  for (const torch::NamedOperand& o : inst.operands) operands.push_back({o.name, value_of(o.value)});
+  for (const torch::NamedOperand& o : inst.operands)
+    operands.push_back({o.name, value_of(o.value), !o.value.get<torch::ValueId>()});
   const ScriptRow* script = inst.kind == torch::InstKind::Overloaded ? table_.script(inst.target) : nullptr;
   bool poisoned =
       !(script && script->takes_poison) && any_tensor(operands, [](const Tensor& t) { return t.is_poison(); });

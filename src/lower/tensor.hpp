@@ -42,9 +42,6 @@ struct TensorNode {
   // Root: a branch or loop of the device may have given this tensor itself or another: a write in place would have to
   // show in both.
   bool maybe_shared = false;
-  // A constant of rank 0 in TorchScript's code: PyTorch takes it for a number where it is added, subtracted, multiplied
-  // by or divided by (its pass CanonicalizeOps).
-  bool script_constant = false;
 
   TensorNode* root() {
     TensorNode* n = this;

@@ -527,3 +527,12 @@ def _():
             n = int(self.sizes.sum().item())
             return x.view(sizes), torch.zeros([n]), values[1] * 2, self.eps.item() + 1, [v + 1 for v in values]
     return Built(M(), (rnd(6),))
+
+
+@case("numbers_of_truth_and_nan", features=("data_dependent",))
+def _():
+    class M(nn.Module):
+        def forward(self, b, x):
+            n = float(x.mean().item())
+            return b.float() * n, b.to(torch.float64) * x.double(), b.half() * float("inf"), b * x, (x > 0).float() * -x
+    return Built(M(), (torch.tensor([True, False, True]), torch.tensor([float("nan"), float("-inf"), 2.0])))

@@ -285,3 +285,12 @@ def _():
 def _():
     m = nn.Sequential(nn.Conv2d(2, 3, 3), nn.BatchNorm2d(3), nn.ReLU(), nn.Flatten(), nn.Linear(12, 2)).eval()
     return Built(torch.jit.freeze(torch.jit.trace(m, rnd(1, 2, 4, 4))), (rnd(3, 2, 4, 4),))
+
+
+@traced("traced_constants_of_rank_zero")
+def _():
+    class M(nn.Module):
+        def forward(self, i, x):
+            c = torch.tensor(2.5, dtype=torch.float64)
+            return i * 2.5, i + c, i / 2, 3 - i, (i > 0) * 3, i.half() * 2.5, i + c * 2, x + c, torch.where(i > 0, c, x)
+    return Built(M(), (torch.tensor([-3, 0, 5]), rnd(3)), alts=[(torch.tensor([3, 0, 255], dtype=torch.uint8), rnd(3))])
