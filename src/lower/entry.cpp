@@ -96,7 +96,11 @@ Tensor Evaluator::weight_tensor(torch::WeightId id) {
     return l_.view_strided(whole, sizes, strides, Dim(w.storage_offset));
   }
   int64_t bytes = product(sizes).concrete() * info(w.dtype).bytes;
-  int64_t inline_below = w.is_constant ? std::max(options_.inline_below, kInlinedConstant) : options_.inline_below;
+  // A whole number that a TorchScript module keeps as a tensor (a stride, a length) decides shapes in traced code: it
+  // is taken as it stands in the file, unless the program writes it.
+  bool is_count = !program_.objects.empty() && !w.is_parameter && sizes.empty() && is_integral(w.dtype);
+  int64_t inline_below =
+      w.is_constant || is_count ? std::max(options_.inline_below, kInlinedConstant) : options_.inline_below;
   if (bytes < inline_below && options_.read_weight && !not_inlined_.contains(id)) {
     auto data = options_.read_weight(id);
     if (!data) {

@@ -297,39 +297,84 @@ Bytes fold_iota(int64_t dimension, const Type& result, size_t count) {
   return out;
 }
 
-// The body's only operation, if it combines the two arguments: of one operand and one initial value.
-const Inst* combiner(const Module& module, const Inst& inst) {
-  if (inst.operands.size() != 2 || inst.regions.size() != 1) return nullptr;
-  const Region& body = module.at(inst.regions[0]);
-  if (body.insts.size() != 1 || body.arguments.size() != 2 || body.results.size() != 1) return nullptr;
-  const Inst& only = module.at(body.insts[0]);
-  const bool in_order = only.operands == body.arguments;
-  return in_order && only.results == body.results ? &only : nullptr;
+// Whether the result of a reduction follows from its elements in any order: sums and products of floats are left open.
+bool is_order_free(const Module& module, const Region& body) {
+  return std::all_of(body.insts.begin(), body.insts.end(), [&](InstId id) {
+    const Inst& inst = module.at(id);
+    switch (inst.opcode) {
+      case Opcode::Compare:
+      case Opcode::Maximum:
+      case Opcode::Minimum:
+      case Opcode::Select: return true;
+      default:
+        return inst.regions.empty() && inst.results.size() == 1 && is_integral(module.type(inst.results[0]).dtype);
+    }
+  });
 }
 
-// Integers only: the order of a float's sum is open.
+// The results of a region of scalars for these arguments.
+std::optional<std::vector<Bytes>> fold_region(const Module& module, const Region& body,
+                                              std::vector<Elements> arguments) {
+  std::vector<std::pair<Value, Elements>> values;
+  for (size_t i = 0; i < arguments.size(); ++i) values.emplace_back(body.arguments[i], std::move(arguments[i]));
+  auto find = [&](Value v) -> std::optional<Elements> {
+    for (const auto& [value, elements] : values)
+      if (value == v) return elements;
+    const Constant* constant = module.constant(v);
+    return constant ? std::optional<Elements>({module.type(v), constant->bytes}) : std::nullopt;
+  };
+  for (InstId id : body.insts) {
+    const Inst& inst = module.at(id);
+    std::vector<Elements> operands;
+    for (Value v : inst.operands) {
+      auto elements = find(v);
+      if (!elements) return std::nullopt;
+      operands.push_back(std::move(*elements));
+    }
+    if (inst.opcode == Opcode::Constant) continue;
+    const Type& type = module.type(inst.results[0]);
+    auto bytes = fold(module, inst, operands, type, 1, FoldRule::All);
+    if (!bytes) return std::nullopt;
+    values.emplace_back(inst.results[0], Elements{type, std::move(*bytes)});
+  }
+  std::vector<Bytes> out;
+  for (Value v : body.results) {
+    auto elements = find(v);
+    if (!elements) return std::nullopt;
+    out.push_back(std::move(elements->bytes));
+  }
+  return out;
+}
+
+// One of its results: inputs, then their initial values.
 std::optional<Bytes> fold_reduce(const Module& module, const Inst& inst, const std::vector<Elements>& operands,
-                                 const Type& result, size_t count) {
-  const Inst* body = combiner(module, inst);
-  const Elements& in = operands[0];
-  if (!body || !is_integral(in.type.dtype)) return std::nullopt;
+                                 size_t number, size_t count) {
+  const size_t n = inst.results.size();
+  if (inst.regions.size() != 1 || operands.size() != 2 * n) return std::nullopt;
+  const Region& body = module.at(inst.regions[0]);
+  if (body.arguments.size() != 2 * n || body.results.size() != n || !is_order_free(module, body)) return std::nullopt;
   const Ints& reduced = module.get<Dimensions>(inst).dimensions;
-  std::vector<int64_t> sums(count, operands[1].integer(0));
-  Coordinates at(in.type.dims);
-  const auto elements = static_cast<size_t>(element_count(in.type).value_or(0));
+  std::vector<std::vector<Elements>> sums(count);
+  for (auto& sum : sums) sum.assign(operands.begin() + static_cast<std::ptrdiff_t>(n), operands.end());
+  const Type& in = operands[0].type;
+  Coordinates at(in.dims);
+  const auto elements = static_cast<size_t>(element_count(in).value_or(0));
   for (size_t i = 0; i < elements; ++i, at.next()) {
     size_t into = 0;
-    for (size_t d = 0; d < in.type.rank(); ++d)
+    for (size_t d = 0; d < in.rank(); ++d)
       if (std::find(reduced.begin(), reduced.end(), static_cast<int64_t>(d)) == reduced.end())
-        into = into * static_cast<size_t>(in.type.dims[d].concrete()) + static_cast<size_t>(at[d]);
-    auto sum = combine(body->opcode, sums[into], in.integer(i), is_unsigned(in.type.dtype));
-    if (!sum) return std::nullopt;
-    Bytes cut;  // to the width of the type, after every step
-    append_element(cut, in.type.dtype, *sum);
-    sums[into] = Elements{scalar(in.type.dtype), cut}.integer(0);
+        into = into * static_cast<size_t>(in.dims[d].concrete()) + static_cast<size_t>(at[d]);
+    std::vector<Elements> arguments = sums[into];
+    for (size_t k = 0; k < n; ++k) {
+      auto element = operands[k].at(i);
+      arguments.push_back({sums[into][k].type, Bytes(element.begin(), element.end())});
+    }
+    auto combined = fold_region(module, body, std::move(arguments));
+    if (!combined) return std::nullopt;
+    for (size_t k = 0; k < n; ++k) sums[into][k].bytes = std::move((*combined)[k]);
   }
   Bytes out;
-  for (int64_t sum : sums) append_element(out, result.dtype, sum);
+  for (const auto& sum : sums) out.insert(out.end(), sum[number].bytes.begin(), sum[number].bytes.end());
   return out;
 }
 
@@ -352,7 +397,7 @@ Bytes fold_clamp(const std::vector<Elements>& operands, size_t count) {
 }
 
 std::optional<Bytes> fold_more(const Module& module, const Inst& inst, const std::vector<Elements>& all,
-                               const Type& result, size_t count) {
+                               const Type& result, size_t count, size_t number) {
   switch (inst.opcode) {
     case Opcode::Abs:
     case Opcode::Ceil:
@@ -369,7 +414,7 @@ std::optional<Bytes> fold_more(const Module& module, const Inst& inst, const std
       if (is_complex(all[1].type.dtype) || is_bool(all[1].type.dtype)) return std::nullopt;
       return fold_clamp(all, count);
     case Opcode::Transpose: return fold_transpose(module.get<Transpose>(inst), all[0], result, count);
-    case Opcode::Reduce: return fold_reduce(module, inst, all, result, count);
+    case Opcode::Reduce: return fold_reduce(module, inst, all, number, count);
     case Opcode::Iota:
       if (is_complex(result.dtype) || info(result.dtype).bytes < 2) return std::nullopt;
       return fold_iota(module.get<Dimension>(inst).dimension, result, count);
@@ -385,7 +430,7 @@ bool is_elementwise(Opcode opcode) {
 }
 
 std::optional<Bytes> fold(const Module& module, const Inst& inst, const std::vector<Elements>& all, const Type& result,
-                          size_t count, FoldRule rule) {
+                          size_t count, FoldRule rule, size_t number) {
   switch (inst.opcode) {
     case Opcode::Negate:
     case Opcode::Not: return fold_unary(inst.opcode, all[0], count, rule);
@@ -404,7 +449,7 @@ std::optional<Bytes> fold(const Module& module, const Inst& inst, const std::vec
     case Opcode::BroadcastInDim: return fold_broadcast(module.get<BroadcastInDim>(inst), all[0], result, count);
     case Opcode::Slice: return fold_slice(module.get<Slice>(inst), all[0], result, count);
     case Opcode::Concatenate: return fold_concatenate(module.get<Dimension>(inst).dimension, all, result, count);
-    default: return rule == FoldRule::All ? fold_more(module, inst, all, result, count) : std::nullopt;
+    default: return rule == FoldRule::All ? fold_more(module, inst, all, result, count, number) : std::nullopt;
   }
 }
 

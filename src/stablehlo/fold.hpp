@@ -36,9 +36,9 @@ enum class FoldRule : uint8_t { Exact, All };
 
 bool is_elementwise(Opcode opcode);
 
-// `count` elements of the only result; nothing if the operation is none of those that are computed here. The operands
+// `count` elements of result `number`; nothing if the operation is none of those that are computed here. The operands
 // hold all their elements, or, of an elementwise operation with a count of 1, one each.
 std::optional<Bytes> fold(const Module& module, const Inst& inst, const std::vector<Elements>& operands,
-                          const Type& result, size_t count, FoldRule rule);
+                          const Type& result, size_t count, FoldRule rule, size_t number = 0);
 
 }  // namespace torchlift::stablehlo

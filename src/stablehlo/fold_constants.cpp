@@ -89,7 +89,7 @@ KnownConstants::Found KnownConstants::compute(const Module& module, Value v, int
   const InstId definition = module.at(v).inst;
   if (!definition.has_value()) return std::nullopt;
   const Inst& inst = module.at(definition);
-  if (inst.results.size() != 1) return std::nullopt;
+  if (inst.results.size() != 1 && inst.opcode != Opcode::Reduce) return std::nullopt;
   // A choice known beforehand needs the chosen side alone: the other may be what nobody defines.
   if (inst.opcode == Opcode::Select)
     if (const Found& pred = find(module, inst.operands[0], depth + 1); pred && pred->bytes.size() == 1)
@@ -100,7 +100,8 @@ KnownConstants::Found KnownConstants::compute(const Module& module, Value v, int
     if (!constant) return std::nullopt;
     operands.push_back({module.type(operand), unpacked(module.type(operand), *constant)});
   }
-  auto bytes = stablehlo::fold(module, inst, operands, type, static_cast<size_t>(count), FoldRule::All);
+  auto bytes =
+      stablehlo::fold(module, inst, operands, type, static_cast<size_t>(count), FoldRule::All, module.at(v).number);
   if (!bytes) return std::nullopt;
   return packed(type, std::move(*bytes));
 }
