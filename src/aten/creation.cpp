@@ -76,6 +76,14 @@ Tensor empty_permuted(Lower& l, Dims size, std::vector<int64_t> physical_layout,
   return l.make(l.read(out), std::move(strides));
 }
 
+// The sizes, int64[rank].
+Tensor shape_as_tensor(Lower& l, Tensor self) {
+  if (self.is_poison()) return {};
+  Values sizes;
+  for (const Dim& size : self.shape()) sizes.push_back(l.hlo.reshape(l.constant(DType::Int64, Scalar(size)), {Dim(1)}));
+  return l.make(sizes.empty() ? l.full({Dim(0)}, DType::Int64, 0) : l.hlo.concatenate(sizes, 0));
+}
+
 Tensor scalar_tensor(Lower& l, Operand s, TensorOptions options) {
   return filled_with(l, {}, options.dtype.value_or(DType::Float32), s);
 }
@@ -194,6 +202,7 @@ std::span<const Row> constant_ops() {
       op<ones_like>("ones_like"),
       op<polar>("polar", lower::AutocastRule::Float32),
       op<scalar_tensor>("scalar_tensor"),
+      op<shape_as_tensor>("_shape_as_tensor"),
       op<zero>("zero"),
       op<zeros>("zeros"),
       op<zeros_like>("zeros_like"),

@@ -258,14 +258,25 @@ lower::Refused refuse_repeats(Lower& l) {
 
 Tensor repeat_interleave_places(Lower& l, Tensor repeats, Optional<Dim> output_size) {
   if (repeats.is_poison() || !l.expect_rank(repeats, 1, 1, "repeats")) return {};
-  if (!output_size) return refuse_repeats(l);
+  if (!output_size) {
+    auto counts = l.known_elements(repeats);
+    if (!counts) return refuse_repeats(l);
+    output_size = Dim(0);
+    for (const Scalar& n : *counts) *output_size = *output_size + Dim(n.to_int());
+  }
   return l.make(l.convert(repeated_places(l, repeats, *output_size), repeats.dtype()));
 }
 
 Tensor repeat_interleave_tensor(Lower& l, Tensor self, Tensor repeats, Optional<int64_t> dim,
                                 Optional<Dim> output_size) {
   if (self.is_poison() || repeats.is_poison() || !l.expect_rank(repeats, 0, 1, "repeats")) return {};
-  if (!output_size) return refuse_repeats(l);
+  if (!output_size) {
+    auto counts = l.known_elements(repeats);
+    if (!counts) return refuse_repeats(l);
+    if (counts->size() == 1) return repeat_interleave_int(l, self, counts->front().to_int(), dim, std::nullopt);
+    output_size = Dim(0);
+    for (const Scalar& n : *counts) *output_size = *output_size + Dim(n.to_int());
+  }
   if (!dim || self.rank() == 0) self = reshape(l, self, {self.numel()});
   auto axis = l.axis(dim.value_or(0), self.rank());
   if (!axis) return {};

@@ -42,6 +42,7 @@ std::string_view first_of(std::span<const Reason> reasons, std::string_view name
 
 // Why a row has no line.
 constexpr Reason kNoLine[] = {
+    {Match::Exact, "_shape_as_tensor", "TorchScript alone"},
     {Match::Exact, "Bool.Tensor", "TorchScript alone"},
     {Match::Exact, "Float.Tensor", "TorchScript alone"},
     {Match::Exact, "Int.Tensor", "TorchScript alone"},

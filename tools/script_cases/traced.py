@@ -294,3 +294,35 @@ def _():
             c = torch.tensor(2.5, dtype=torch.float64)
             return i * 2.5, i + c, i / 2, 3 - i, (i > 0) * 3, i.half() * 2.5, i + c * 2, x + c, torch.where(i > 0, c, x)
     return Built(M(), (torch.tensor([-3, 0, 5]), rnd(3)), alts=[(torch.tensor([3, 0, 255], dtype=torch.uint8), rnd(3))])
+
+
+@traced("traced_grouped_products")
+def _():
+    class M(nn.Module):
+        def forward(self, a, b, c, d):
+            ends = torch.tensor([3, 3, 8], dtype=torch.int32)
+            thirds = torch.arange(1, 4, dtype=torch.int32) * 8
+            return (torch._grouped_mm(a, c, offs=ends), torch._grouped_mm(c.mT, d.mT, offs=thirds), torch._grouped_mm(a.mT, b, offs=ends),
+                    torch._grouped_mm(c.mT, c), torch._grouped_mm(a.bfloat16(), c.bfloat16(), offs=ends))
+    return Built(M(), (rnd(8, 16), rnd(8, 24), rnd(3, 16, 24), rnd(24, 16)))
+
+
+@traced("traced_sizes_in_tensors")
+def _():
+    class M(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.register_buffer("stride", torch.tensor(2), persistent=False)
+            self.register_buffer("extra", torch.tensor(3, dtype=torch.int32))
+
+        def forward(self, x, y):
+            rows, columns = (torch.as_tensor(n) for n in x.shape)
+            shape = torch._shape_as_tensor(x)
+            longest = torch.max(torch.stack([rows, torch.as_tensor(y.shape[0])]).to(torch.float32)).to(torch.int64)
+            widest = torch.stack([shape, torch._shape_as_tensor(y)]).max(0)[0][1]
+            up = (torch.ceil(longest.to(torch.float32) / 4) * 4).to(torch.int64)
+            frames = (rows - self.stride + self.extra) / self.stride + 1
+            total = (torch.ceil(frames).to(torch.int64) - 1) * self.stride
+            return (x.repeat_interleave(rows // 2, 0), x.repeat_interleave(torch.arange(4) + rows - rows, 0), torch.repeat_interleave(torch.arange(3)),
+                    F.pad(x, (0, up - columns)), F.pad(x, (total, widest)), shape, x.new_zeros(torch.min(shape), torch.argmax(shape) + 2))
+    return Built(M(), (rnd(4, 6), rnd(5, 3)), alts=[(rnd(4, 3), rnd(7, 9))])
