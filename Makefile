@@ -33,11 +33,13 @@ run: build
 test: build
 	ctest --preset release -j $(JOBS)
 
-# A real TorchScript file, which is fetched: three chunks of sound in a row at two rates.
+# A real TorchScript file, which is fetched: three chunks of sound in a row at two rates, and the example examples/speech on two
+# sentences that espeak-ng says.
 silero: build
 	tools/setup --silero
 	cmake --preset release
-	ctest --preset release -R '^cases\.silero'
+	cmake --build --preset release -j $(JOBS)
+	ctest --preset release -R '^(cases\.silero|examples\.speech)'
 
 # Import time and memory; the table goes into the page.
 bench: build
