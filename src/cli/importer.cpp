@@ -69,8 +69,10 @@ bundle::Program describe(const lower::Lowered& lowered, const torch::Bindings& s
 Result<ModelFile> ModelFile::open(const std::string& path, const std::string& model) {
   TRY(auto archive, archive::Archive::open(path));
   if (archive->kind() == archive::FileKind::TorchScript) {
-    TRY(auto script, frontend::script::load(*archive));
-    frontend::Loaded loaded{std::move(script.program), std::move(script.records), {}};
+    auto script = frontend::script::load(*archive, {.author_lines = false});
+    if (!script) script = frontend::script::load(*archive);  // to say it with the author's lines
+    if (!script) return std::move(script.errors());
+    frontend::Loaded loaded{std::move(script->program), std::move(script->records), {}};
     return ModelFile(std::move(archive), std::move(loaded), true);
   }
   TRY_OK(archive::expect_pt2(*archive));
@@ -124,12 +126,21 @@ Result<Lifted> ModelFile::lift(const std::vector<lower::Binding>& sizes, const L
 }
 
 Result<Lifted> ModelFile::lift(const ScriptCall& call, const LiftOptions& options, bool locations) const {
-  auto program = frontend::script::entry(loaded_.program, call.method, call.leaves);
-  if (!program) return placed(std::move(program.errors()));
-  if (options.eval) frontend::script::set_training(*program, false);
-  lower::Options how;
-  how.state = call.state;
-  return lift_program(*program, std::move(how), options, locations);
+  auto lift = [&](const torch::Program& script) -> Result<Lifted> {
+    auto program = frontend::script::entry(script, call.method, call.leaves);
+    if (!program) return placed(std::move(program.errors()));
+    if (options.eval) frontend::script::set_training(*program, false);
+    lower::Options how;
+    how.state = call.state;
+    return lift_program(*program, std::move(how), options, locations);
+  };
+  if (!locations) {
+    auto lifted = lift(loaded_.program);
+    if (lifted && lifted->notes.empty()) return lifted;
+  }
+  // The author's lines are read only where something shows them.
+  TRY(auto with_lines, frontend::script::load(*archive_));
+  return lift(with_lines.program);
 }
 
 Result<Lifted> ModelFile::lift_program(const torch::Program& program, lower::Options how, const LiftOptions& options,

@@ -36,7 +36,7 @@ class ModelFile {
   static Result<ModelFile> open(const std::string& path, const std::string& model = "");
 
   const std::string& path() const { return archive_->name(); }
-  // Of a TorchScript file: without an entry.
+  // Of a TorchScript file: without an entry, and without the author's lines.
   const torch::Program& program() const { return loaded_.program; }
   bool is_script() const { return is_script_; }
   const std::vector<std::string>& model_names() const { return loaded_.model_names; }

@@ -1,6 +1,8 @@
 #include "torch/verify.hpp"
 
-#include <set>
+#include <optional>
+#include <string_view>
+#include <unordered_set>
 
 #include "base/kinds.hpp"
 #include "base/text.hpp"
@@ -9,6 +11,13 @@ namespace torchlift::torch {
 namespace {
 
 constexpr size_t kMaxProblems = 20;
+
+// What is looked at, put into words only where something is wrong with it.
+struct Where {
+  std::string_view kind;
+  std::string_view name;  // of the program
+  std::optional<size_t> number;
+};
 
 class Verifier {
  public:
@@ -23,6 +32,7 @@ class Verifier {
   std::vector<Diagnostic> run();
 
  private:
+  void add(const Where& where, std::string problem);
   void add(std::string where, std::string problem);
   void block(size_t index);
   void inst(InstId id);
@@ -53,10 +63,17 @@ class Verifier {
   };
   std::vector<Holder> holders_;  // of nested blocks that have been met
   BlockId current_;
-  size_t at_ = 0;                                  // in the current block
-  std::vector<std::set<std::string_view>> names_;  // of each block
-  std::string where_;
+  size_t at_ = 0;                                            // in the current block
+  std::vector<std::unordered_set<std::string_view>> names_;  // of each block
+  Where where_;
 };
+
+void Verifier::add(const Where& where, std::string problem) {
+  std::string text(where.kind);
+  if (where.number) text += std::to_string(*where.number);
+  else if (where.kind.empty() || where.kind.ends_with(' ')) text += "`" + printable(where.name) + "`";
+  add(std::move(text), std::move(problem));
+}
 
 void Verifier::add(std::string where, std::string problem) {
   if (problems_.size() < kMaxProblems)
@@ -154,22 +171,22 @@ void Verifier::operand(const Operand& operand, size_t depth) {
 void Verifier::inst(InstId id) {
   if (!id.has_value() || id.at() >= program_.insts.size())
     return add(where_, "holds an instruction that the program does not have");
-  std::string block = std::exchange(where_, {});
+  Where block = where_;
   const Inst& inst = program_.inst(id);
-  where_ = "`" + printable(inst.name.empty() ? inst.target : inst.name) + "`";
+  where_ = {"", inst.name.empty() ? inst.target : inst.name, {}};
   if (inst_used_[id.at()]) add(where_, "stands in two places");
   inst_used_[id.at()] = true;
   if (inst.target.empty()) add(where_, "has no target");
   if (!inst.location.has_value() || inst.location.at() >= program_.locations.size()) add(where_, "has no location");
   for (const NamedOperand& named : inst.operands) operand(named.value, 0);
   for (const Operand& each : inst.results) result(each, 0);
-  where_ = std::move(block);
+  where_ = block;
 }
 
 void Verifier::block(size_t index) {
   current_ = BlockId(index);
   at_ = 0;
-  where_ = index == 0 ? "the entry" : "block `" + printable(program_.blocks[index].name) + "`";
+  where_ = index == 0 ? Where{"the entry", "", {}} : Where{"block ", program_.blocks[index].name, {}};
   if (index > 0 && depth_[index] == 0) add(where_, "is held by no instruction before it");
   const Block& block = program_.blocks[index];
   for (ValueId input : block.inputs) define(input);
@@ -182,7 +199,7 @@ void Verifier::block(size_t index) {
 }
 
 void Verifier::function(const Function& function) {
-  where_ = "function `" + printable(function.name) + "`";
+  where_ = {"function ", function.name, {}};
   for (const Parameter& parameter : function.parameters)
     if (parameter.default_value) literal(*parameter.default_value, 0);
   BlockId id = function.block;
@@ -198,17 +215,17 @@ void Verifier::function(const Function& function) {
 
 void Verifier::classes_and_objects() {
   for (const Class& each : program_.classes) {
-    where_ = "class `" + printable(each.name) + "`";
+    where_ = {"class ", each.name, {}};
     for (const auto& [name, value] : each.constants) literal(value, 0);
   }
   for (size_t i = 0; i < program_.objects.size(); ++i) {
-    where_ = "object " + std::to_string(i);
+    where_ = {"object ", "", i};
     for (const auto& [key, value] : program_.objects[i].items) {
       literal(key, 0);
       literal(value, 0);
     }
   }
-  where_ = "the root";
+  where_ = {"the root", "", {}};
   if (program_.root.has_value()) reference(Operand{program_.root});
 }
 
@@ -246,7 +263,7 @@ void Verifier::outputs() {
 }
 
 void Verifier::weight(const Weight& weight) {
-  std::string where = "weight `" + printable(weight.name) + "`";
+  const Where where{"weight ", weight.name, {}};
   if (!weight.record.has_value()) return add(where, "has no record");
   if (weight.sizes.size() != weight.strides.size()) return add(where, "has not as many strides as sizes");
   bool sane = weight.storage_offset >= 0 && weight.record_elements >= 0;

@@ -1,17 +1,18 @@
 """Writes docs/zoo.md: every model of the zoo, whether it imports and agrees with PyTorch, and why not where not.
 
-    python report.py TORCHLIFT ZOO SCORE.json... >docs/zoo.md
+    python report.py TORCHLIFT ZOO SCORE.json... [--torchscript TRACED --traced SCORE.json... --scripted SCORE.json...] >docs/zoo.md
 
 findings.tsv, beside this file, adds what was found of models that are not equal.
 
 ZOO is the folder that export_zoo.py made; SCORE.json is what corpus/score.py --json wrote for it, later files count more.
+TRACED is the folder that export_zoo.py --torchscript made; the scores after it are of that folder and of the scripted one.
 """
+import argparse
 import collections
 import json
 import os
 import re
 import subprocess
-import sys
 import textwrap
 
 
@@ -49,15 +50,59 @@ def reason(name, exported, info, score):
     return "" if score["verdict"] == "passed" else f"{score['verdict']}: {short(plain(score['text']))}"
 
 
+def verdicts(files):
+    scored = {}
+    for file in files or []:
+        scored.update(json.load(open(file))["cases"])
+    return scored
+
+
+def torchscript(folder, traced, scripted, found):
+    """The second part of the page: counts by group, and what is not equal."""
+    ways = (("trace", verdicts(traced), ".ts"), ("script", verdicts(scripted), ""))
+    groups = collections.defaultdict(collections.Counter)
+    rows = []
+    for line in sorted(open(os.path.join(folder, "torchscript.jsonl"))):
+        r = json.loads(line)
+        for way, scored, ending in ways:
+            if not r[way]["ok"]:
+                continue
+            groups[r["group"]][way] += 1
+            score = scored.get(r["name"].replace("/", "__") + ending)
+            if score and score["verdict"] == "passed":
+                groups[r["group"]][way + " equal"] += 1
+                continue
+            why = "not run" if score is None else f"{score['verdict']}: {short(plain(score['text']))}"
+            if r["name"] in found and score and score["verdict"] == "wrong":
+                why += "; " + found[r["name"]]
+            rows.append((r["name"], way, why))
+    total = sum(groups.values(), collections.Counter())
+    print("\n## As TorchScript\n\nThe same models by torch.jit.trace, and by torch.jit.script where it takes them; a file counts as made where PyTorch, loading it, "
+          "gives\nthe recorded results.\n")
+    print(f"{total['trace']} traced, **{total['trace equal']} equal to PyTorch**; {total['script']} scripted, **{total['script equal']} equal**.\n")
+    print("| group | traced | equal | scripted | equal |\n|---|---|---|---|---|")
+    for g in sorted(groups):
+        print(f"| {g} | " + " | ".join(str(groups[g][k]) for k in ("trace", "trace equal", "script", "script equal")) + " |")
+    print("\n| not equal | by | |\n|---|---|---|")
+    for r in rows:
+        print("| " + " | ".join(x.replace("|", "\\|") for x in r) + " |")
+
+
 def main():
-    tool, zoo, scores = sys.argv[1], sys.argv[2], sys.argv[3:]
+    p = argparse.ArgumentParser()
+    p.add_argument("tool")
+    p.add_argument("zoo")
+    p.add_argument("scores", nargs="*")
+    p.add_argument("--torchscript", metavar="TRACED")
+    p.add_argument("--traced", nargs="*")
+    p.add_argument("--scripted", nargs="*")
+    a = p.parse_args()
+    tool, zoo, scores = a.tool, a.zoo, a.scores
     exported = {}
     for line in open(os.path.join(zoo, "export.jsonl")):
         r = json.loads(line)
         exported[r["name"]] = r
-    scored = {}
-    for file in scores:
-        scored.update(json.load(open(file))["cases"])
+    scored = verdicts(scores)
     found = findings()
     groups = collections.defaultdict(collections.Counter)
     total = collections.Counter()
@@ -65,17 +110,17 @@ def main():
     for name in sorted(exported):
         e, case = exported[name], name.replace("/", "__")
         info = inspect(tool, os.path.join(zoo, case + ".pt2")) if e.get("ok") else {}
-        a = info.get("result", {}).get("agreement", {})
+        agreement = info.get("result", {}).get("agreement", {})
         why = reason(name, e, info, scored.get(case))
         for key in ("nodes", "type_differences", "strides", "stride_differences"):
-            total[key] += a.get(key, 0)
+            total[key] += agreement.get(key, 0)
         group = e.get("group", "?")
         groups[group]["all"] += 1
         groups[group]["exported"] += bool(e.get("ok"))
         groups[group]["agree"] += not why
         if why and name in found:
             why += "; " + found[name]
-        rows.append((name, group, e.get("nodes", ""), e.get("params", ""), a.get("nodes", ""), why or "equal"))
+        rows.append((name, group, e.get("nodes", ""), e.get("params", ""), agreement.get("nodes", ""), why or "equal"))
     agree = sum(g["agree"] for g in groups.values())
     print("# The zoo\n\nReal architectures with random weights, exported by torch.export, imported by torchlift, run on the CPU plugin and compared\n"
           "with eager PyTorch: float32 within 2e-4 of the largest magnitude of each result (`tools/zoo`). Made by `tools/zoo/report.py`.\n")
@@ -89,6 +134,8 @@ def main():
     print("\n| model | group | nodes | parameters | results compared | |\n|---|---|---|---|---|---|")
     for r in rows:
         print("| " + " | ".join(str(x).replace("|", "\\|") for x in r) + " |")
+    if a.torchscript:
+        torchscript(a.torchscript, a.traced, a.scripted, found)
 
 
 if __name__ == "__main__":

@@ -55,7 +55,7 @@ std::optional<DebugRanges> read_ranges(const archive::Archive& archive, const st
 }
 
 Status compile_code(const archive::Archive& archive, const Constants& constants, int64_t version,
-                    torch::Program& program) {
+                    const LoadOptions& options, torch::Program& program) {
   std::string folder = archive.member_name(kCode);
   std::vector<const archive::Member*> members;
   for (const archive::Member& member : archive.zip().members())
@@ -63,7 +63,8 @@ Status compile_code(const archive::Archive& archive, const Constants& constants,
   std::sort(members.begin(), members.end(), [](const auto* a, const auto* b) { return a->name < b->name; });
   for (const archive::Member* member : members) {
     TRY(archive::MemberBytes text, archive.zip().read(*member));
-    std::optional<DebugRanges> ranges = read_ranges(archive, member->name + std::string(kRanges));
+    std::optional<DebugRanges> ranges;
+    if (options.author_lines) ranges = read_ranges(archive, member->name + std::string(kRanges));
     SourceFile source{.prefix = prefix_of(std::string_view(member->name).substr(folder.size() - kCode.size())),
                       .text = std::string(text.text()),
                       .ranges = ranges ? &*ranges : nullptr};
@@ -97,7 +98,7 @@ Result<Constants> read_constants(const archive::TorchSave& saved, const archive:
 
 }  // namespace
 
-Result<ScriptFile> load(archive::Archive& archive) {
+Result<ScriptFile> load(archive::Archive& archive, const LoadOptions& options) {
   CHECK(archive.kind() == archive::FileKind::TorchScript) << "the caller has looked at the kind";
   ScriptFile file;
   torch::Program& program = file.program;
@@ -114,7 +115,7 @@ Result<ScriptFile> load(archive::Archive& archive) {
   std::vector<std::string> constant_names;
   TRY(Constants table, read_constants(constants, archive, constant_names, constant_objects));
   if (!harvest.problems.empty()) return std::move(harvest.problems);
-  TRY_OK(compile_code(archive, table, file.version, program));
+  TRY_OK(compile_code(archive, table, file.version, options, program));
   constant_objects.finish();
   torch::Operand root = objects.value(data.root(), "");
   objects.finish();

@@ -18,8 +18,14 @@ struct ScriptFile {
   int64_t version = 0;                   // of the file format
 };
 
+struct LoadOptions {
+  // Places are lines of the author's own files, where the archive tells them, else lines of its `code/` members.
+  // Reading them takes about as long as everything else.
+  bool author_lines = true;
+};
+
 // CHECKs that the archive is of kind TorchScript. Problems of the objects are reported together (at most 20), others
 // stop at the first. The program has passed torch::verify.
-Result<ScriptFile> load(archive::Archive& archive);
+Result<ScriptFile> load(archive::Archive& archive, const LoadOptions& options = {});
 
 }  // namespace torchlift::frontend::script
