@@ -72,6 +72,9 @@ Tensor grouped_mm(Lower& l, Tensor self, Tensor mat2, Optional<Tensor> offs, Opt
   bool grouped = self.rank() == 2 || mat2.rank() == 2;
   if (grouped != offs.has_value()) return l.wrong("expected offs where, and only where, a matrix has two axes");
   if (grouped) return grouped_product(l, self, mat2, *offs);
+  if (!l.expect_rank(self, 3, 3, "self") || !l.expect_rank(mat2, 3, 3, "mat2")) return {};
+  if (self.dim(0) != mat2.dim(0) || self.dim(2) != mat2.dim(1))
+    return l.wrong("expected matrices that fit, got " + describe(self) + ", " + describe(mat2));
   return l.make(l.convert(group_products(l, l.read(self), l.read(mat2), self.dim(0)), self.dtype()));
 }
 
