@@ -20,16 +20,19 @@ constexpr size_t kMaxArgumentDepth = 16;
 
 // The leaves that have paths, as a tree: "d['a'][0]" is root -> "d" -> "a" -> "0".
 struct PathNode {
+  std::string step;
   const ScriptLeaf* leaf = nullptr;
-  std::vector<std::pair<std::string, PathNode>> children;  // in the order of the leaves
+  std::vector<PathNode> children;  // in the order of the leaves
 
-  PathNode* find(std::string_view step) {
-    auto found = std::find_if(children.begin(), children.end(), [&](const auto& child) { return child.first == step; });
-    return found == children.end() ? nullptr : &found->second;
+  PathNode* find(std::string_view name) {
+    auto found = std::find_if(children.begin(), children.end(), [&](const auto& child) { return child.step == name; });
+    return found == children.end() ? nullptr : &*found;
   }
-  PathNode& at(const std::string& step) {
-    if (PathNode* found = find(step)) return *found;
-    return children.emplace_back(step, PathNode()).second;
+  PathNode& at(const std::string& name) {
+    if (PathNode* found = find(name)) return *found;
+    PathNode& added = children.emplace_back();
+    added.step = name;
+    return added;
   }
 };
 
@@ -353,8 +356,8 @@ Result<ArgumentNode> Binder::by_path(const ScriptType& type, PathNode& node, siz
   ArgumentNode out;
   out.kind = ArgumentNode::Kind::Dict;
   out.type = type;
-  for (auto& [key, child] : node.children) {
-    out.keys.push_back(key);
+  for (PathNode& child : node.children) {
+    out.keys.push_back(child.step);
     TRY(out.children.emplace_back(), by_path(type.arguments[1], child, depth + 1));
   }
   return out;

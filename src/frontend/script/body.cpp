@@ -650,9 +650,9 @@ Status FunctionCompiler::statement(const Stmt& stmt) {
       }
       break;
     case StmtKind::Def:
-      if (!stmt.function.front().parameters.empty())
+      if (!stmt.function->parameters.empty())
         return unexpected(stmt.at, "a function with parameters inside of another", "one without");
-      assign(stmt.function.front().name, Symbol{.def = &stmt.function.front(), .is_function = true});
+      assign(stmt.function->name, Symbol{.def = stmt.function.get(), .is_function = true});
       break;
     case StmtKind::Return:
       return diagnose(Kind::ScriptStatement, {{"line", static_cast<int64_t>(stmt.at.line)}, {"statement", "return"}},

@@ -384,7 +384,8 @@ Result<Stmt> Parser::compound() {
     TRY(out.body, block());
   } else {
     out.kind = StmtKind::Def;
-    TRY(out.function.emplace_back(), def());
+    TRY(Def function, def());
+    out.function = std::make_shared<Def>(std::move(function));
   }
   return out;
 }

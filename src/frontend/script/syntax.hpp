@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -58,7 +59,7 @@ struct Stmt {
   bool unpacks = false;            // Assign: a comma before `=`
   std::vector<Stmt> body = {};
   std::vector<Stmt> orelse = {};
-  std::vector<Def> function = {};  // Def: one
+  std::shared_ptr<Def> function = {};  // Def
 };
 
 struct ParameterSyntax {
