@@ -23,7 +23,7 @@ bool prints_one_type(Opcode opcode) {
 class Printer {
  public:
   Printer(const Module& module, const PrintOptions& options)
-      : module_(module), options_(options), numbers_(module.values.size(), 0), used_(module.locations.size(), false) {}
+      : module_(module), options_(options), numbers_(module.values.size(), 0), aliases_(module.locations.size()) {}
 
   std::string run() {
     out_ += "module " + symbol(module_.name) + " {\n";
@@ -326,14 +326,17 @@ class Printer {
   // ---- locations
   void location(const Inst& inst) {
     if (!options_.locations || !inst.location.has_value()) return;
-    used_[inst.location.at()] = true;
-    out_ += " loc(#loc" + std::to_string(inst.location.at()) + ")";
+    auto& alias = aliases_[inst.location.at()];
+    if (!alias) {
+      alias = used_.size();
+      used_.push_back(inst.location);
+    }
+    out_ += " loc(#loc" + std::to_string(*alias) + ")";
   }
 
   void location_aliases() {
     for (size_t i = 0; i < used_.size(); ++i) {
-      if (!used_[i]) continue;
-      const Location& at = module_.locations[i];
+      const Location& at = module_.locations[used_[i].at()];
       const std::string line = quoted_string(at.file) + ":" + std::to_string(std::max(at.line, 0)) + ":0";
       std::string text = at.file.empty() ? "unknown" : line;
       if (!at.name.empty()) text = quoted_string(at.name) + (at.file.empty() ? "" : "(" + line + ")");
@@ -345,7 +348,9 @@ class Printer {
   const PrintOptions& options_;
   std::string out_;
   std::vector<int64_t> numbers_;  // of a value in its function
-  std::vector<bool> used_;        // locations
+  // Locations, in the order in which they are printed first; and by LocId their numbers among these.
+  std::vector<LocId> used_;
+  std::vector<std::optional<size_t>> aliases_;
   int64_t next_argument_ = 0;
   int64_t next_result_ = 0;
   size_t depth_ = 1;
