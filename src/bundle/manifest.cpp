@@ -122,7 +122,8 @@ bool is_program_name(std::string_view name) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' || c == '_' ||
            c == '-';
   };
-  return name.size() > 5 && name.ends_with(".mlir") && name[0] != '.' && std::all_of(name.begin(), name.end(), allowed);
+  return name.size() > 5 && (name.ends_with(".mlir") || name.ends_with(".mlirbc")) && name[0] != '.' &&
+         std::all_of(name.begin(), name.end(), allowed);
 }
 
 Status Checker::file_names() const {

@@ -4,6 +4,7 @@
 
 #include "base/kinds.hpp"
 #include "base/text.hpp"
+#include "stablehlo/artifact.hpp"
 #include "stablehlo/function_text.hpp"
 
 namespace torchlift::bundle {
@@ -116,9 +117,19 @@ void compare(const std::vector<Described>& declared, const std::vector<TensorTyp
                                  "is " + text_of(types[i]) + ", the manifest says " + text_of(declared[i].type)));
 }
 
+Result<Signature> read_artifact(std::string_view program, const std::string& path) {
+  TRY(auto found, stablehlo::artifact_signature(bytes_of(program), path));
+  Signature out;
+  for (auto& type : found.arguments) out.arguments.push_back({type.dtype, concrete(type.dims)});
+  for (auto& type : found.results) out.results.push_back({type.dtype, concrete(type.dims)});
+  return out;
+}
+
 }  // namespace
 
-Result<Signature> read_signature(std::string_view mlir, const std::string& path) {
+Result<Signature> read_signature(std::string_view program, const std::string& path) {
+  if (stablehlo::bytecode::is_bytecode(bytes_of(program))) return read_artifact(program, path);
+  const std::string_view mlir = program;
   size_t at = mlir.find(kEntry);
   if (at == std::string_view::npos) return problem(path, "the entry", "is missing");
   Scanner scanner(mlir.substr(at + kEntry.size()));

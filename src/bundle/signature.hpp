@@ -1,4 +1,4 @@
-// The types of @main, read from a program's own text: what the manifest says is checked against what the program takes,
+// The types of @main, read from a program itself: what the manifest says is checked against what the program takes,
 // when a bundle is written and again when it is read.
 #pragma once
 
@@ -15,8 +15,8 @@ struct Signature {
   std::vector<TensorType> results;
 };
 
-// `path` names the program in messages.
-Result<Signature> read_signature(std::string_view mlir, const std::string& path);
+// Of MLIR text or a portable artifact. `path` names the program in messages.
+Result<Signature> read_signature(std::string_view program, const std::string& path);
 
 // All differences.
 Status check_signature(const Program& program, const Signature& signature, const std::string& path);

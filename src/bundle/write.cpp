@@ -46,7 +46,8 @@ Result<fs::path> target_of(const std::string& directory) {
 }
 
 bool belongs_to_bundle(const std::string& name) {
-  return name == kManifestFile || name == kWeightsFile || (name.starts_with("model") && name.ends_with(".mlir"));
+  return name == kManifestFile || name == kWeightsFile ||
+         (name.starts_with("model") && (name.ends_with(".mlir") || name.ends_with(".mlirbc")));
 }
 
 // Whether something is there that the new bundle replaces. What is no bundle is refused.

@@ -26,10 +26,11 @@ run::CaseOutcome outcome_of(const std::vector<Diagnostic>& errors, const run::Se
 
 // One call: reads the inputs, answers into the output folder.
 Status run_step(const std::string& inputs_file, const std::string& out, std::optional<LoadedModel>& model,
-                const std::string& program, run::WorkerContext& context, run::Seconds& seconds) {
+                const std::string& program, const LiftOptions& lift, run::WorkerContext& context,
+                run::Seconds& seconds) {
   TRY(auto inputs, read_case_file(inputs_file));
   if (!model) {
-    TRY(model, LoadedModel::open(program, {}));
+    TRY(model, LoadedModel::open(program, lift));
   }
   auto method = inputs.metadata.find("method");
   std::string name = method == inputs.metadata.end() ? "forward" : method->second;
@@ -44,11 +45,12 @@ Status run_step(const std::string& inputs_file, const std::string& out, std::opt
   return write_answer(out + "/" + run::case_name(inputs_file) + ".safetensors", answer);
 }
 
-void run_case(const run::Case& one, run::WorkerContext& context, const run::Report& report, const std::string& out) {
+void run_case(const run::Case& one, run::WorkerContext& context, const run::Report& report, const std::string& out,
+              const LiftOptions& lift) {
   std::optional<LoadedModel> model;
   for (size_t step = 0; step < one.inputs.size(); ++step) {
     run::Seconds seconds;
-    Status status = run_step(one.inputs[step], out, model, one.program, context, seconds);
+    Status status = run_step(one.inputs[step], out, model, one.program, lift, context, seconds);
     report(step, status ? run::CaseOutcome{run::CaseStatus::Ok, seconds, {}} : outcome_of(status.errors(), seconds));
   }
 }
@@ -68,7 +70,7 @@ Result<Output> run_run_cases(const RunCasesOptions& options) {
   how.out = options.out;
   how.jobs = static_cast<size_t>(std::max<int64_t>(options.jobs, 1));
   how.case_timeout = options.case_timeout;
-  how.worker_command = {own_path(), "worker", "--plugin", plugin, "--out", options.out};
+  how.worker_command = {own_path(), "worker", "--plugin", plugin, "--out", options.out, "--program", options.program};
   TRY(auto summary, run::run_cases(how));
   Output out;
   JsonWriter json;
@@ -84,11 +86,13 @@ Result<Output> run_run_cases(const RunCasesOptions& options) {
   return out;
 }
 
-int run_worker(const std::string& plugin, const std::string& out) {
+int run_worker(const std::string& plugin, const std::string& out, const std::string& program) {
   run::WorkerOptions options;
+  LiftOptions lift;
+  lift.program = program;
   options.plugin = plugin;
-  return run::work(options, [&out](const run::Case& one, run::WorkerContext& context, const run::Report& report) {
-    run_case(one, context, report, out);
+  return run::work(options, [&](const run::Case& one, run::WorkerContext& context, const run::Report& report) {
+    run_case(one, context, report, out, lift);
   });
 }
 

@@ -48,6 +48,8 @@ struct LiftOptions {
   std::vector<std::string> inputs{};            // "x=f32[8,3,224,224]", "x=FILE.npy"
   std::vector<std::string> arguments{};         // "sr=16000"
   bool eval = false;                            // its modules are taken out of training mode
+  std::string program = "text";                 // or "artifact": the form of the program
+  std::string stablehlo_version{};              // of an artifact; empty: the oldest that has all that is used
   std::vector<std::string> custom{};            // "ns::op=FILE.mlir", "ns::op=custom_call:TARGET": docs/custom.md
   const lower::Operators* operators = nullptr;  // with rows of the caller's own; none: aten::table()
 };
@@ -78,8 +80,12 @@ struct VerifyOptions {
 Result<Output> run_verify(const VerifyOptions& options);
 
 struct InspectOptions {
-  std::string model;  // a .pt2 file or a bundle's directory
+  std::string model;  // a .pt2 file, a bundle's directory or an artifact
   LiftOptions lift;
+  // Of an artifact:
+  bool text = false;       // print the program
+  bool generic = false;    // in MLIR's generic form, also where there is a shorter one
+  bool locations = false;  // with locations
 };
 Result<Output> run_inspect(const InspectOptions& options);
 
@@ -99,11 +105,12 @@ struct RunCasesOptions {
   int64_t jobs = 1;
   double case_timeout = 60;
   std::string plugin;
+  std::string program = "text";  // the form in which programs go to the plugin
 };
 Result<Output> run_run_cases(const RunCasesOptions& options);
 
 // A worker of run-cases, on the channel that its supervisor made: answers go into the folder `out`. Returns the exit
 // code.
-int run_worker(const std::string& plugin, const std::string& out);
+int run_worker(const std::string& plugin, const std::string& out, const std::string& program);
 
 }  // namespace torchlift::cli

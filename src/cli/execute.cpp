@@ -98,6 +98,8 @@ Status expect_no_import_options(const LiftOptions& lift, const std::string& mode
   if (lift.inline_below != defaults.inline_below) option = "--inline-below";
   if (lift.seed != defaults.seed) option = "--seed";
   if (lift.allow_train_dropout != defaults.allow_train_dropout) option = "--allow-train-dropout";
+  if (lift.program != defaults.program) option = "--program";
+  if (!lift.stablehlo_version.empty()) option = "--stablehlo-version";
   if (!lift.custom.empty()) option = "--custom";
   if (option.empty()) return Unit{};
   return diagnose(Kind::ImportOption, {{"option", option}}, model);

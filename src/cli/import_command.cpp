@@ -95,7 +95,7 @@ Result<Output> run_import(const ImportOptions& options) {
     TRY(auto lifted, file.is_script() ? file.lift(call, options.lift, options.locations)
                                       : file.lift(sizes.bindings, options.lift, options.locations));
     TRY_OK(expect_steady(lifted));
-    lifted.program.file = "model" + sizes.suffix + ".mlir";
+    lifted.program.file = "model" + sizes.suffix + (options.lift.program == "artifact" ? ".mlirbc" : ".mlir");
     if (bundle.programs.empty()) {
       bundle.weights = std::move(lifted.weights);
       bundle.manifest.inputs = tree_for(lifted.input_tree, lifted.program.inputs.size());

@@ -6,10 +6,10 @@
 #include "aten/ops.hpp"
 #include "base/kinds.hpp"
 #include "base/text.hpp"
+#include "cli/artifact.hpp"
 #include "cli/custom.hpp"
 #include "frontend/script/load.hpp"
 #include "lower/own_ops.hpp"
-#include "stablehlo/print.hpp"
 
 namespace torchlift::cli {
 namespace {
@@ -164,7 +164,9 @@ Result<Lifted> ModelFile::lift_program(const torch::Program& program, lower::Opt
 
   Lifted out;
   out.program = describe(*lowered, how.sizes);
-  out.text = stablehlo::to_text(lowered->module, {.locations = locations, .definitions = lowered->definitions});
+  auto program_bytes = program_of(*lowered, options, locations);
+  if (!program_bytes) return placed(std::move(program_bytes.errors()));
+  out.text = std::move(*program_bytes);
   for (auto& argument : lowered->arguments)
     if (argument.role != lower::ArgumentRole::Input) out.weights.push_back(weight_source(argument));
   for (auto& result : lowered->results) out.result_types.push_back({result.dtype, result.shape});

@@ -19,7 +19,7 @@ namespace torchlift::cli {
 // One specialised program, and where its weights lie.
 struct Lifted {
   bundle::Program program;                    // without file name and digest
-  std::string text;                           // StableHLO
+  std::string text;                           // StableHLO, as text or as a portable artifact
   std::vector<bundle::WeightSource> weights;  // of the arguments that are no inputs, in order
   std::vector<stablehlo::Type> result_types;  // of program.results, with the expressions of their sizes
   std::vector<Diagnostic> notes;

@@ -2,6 +2,7 @@
 #include "base/json.hpp"
 #include "base/text.hpp"
 #include "bundle/read.hpp"
+#include "cli/artifact.hpp"
 #include "cli/custom.hpp"
 #include "cli/execute.hpp"
 #include "cli/importer.hpp"
@@ -178,6 +179,11 @@ Result<Output> run_inspect(const InspectOptions& options) {
   if (is_directory(options.model)) {
     TRY_OK(expect_no_import_options(options.lift, options.model));
     return inspect_bundle(options.model);
+  }
+  TRY(bool is_artifact, is_artifact_file(options.model));
+  if (is_artifact) {
+    TRY_OK(expect_no_import_options(options.lift, options.model));
+    return inspect_artifact(options);
   }
   TRY(auto requested, parse_dims(options.lift.dims));
   TRY(auto custom, read_custom(options.lift.custom));

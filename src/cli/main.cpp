@@ -34,7 +34,7 @@ struct Options {
   OpsOptions ops;
   DevicesOptions devices;
   RunCasesOptions cases;
-  std::string worker_plugin, worker_out;
+  std::string worker_plugin, worker_out, worker_program = "text";
 };
 
 void add_lift(CLI::App* command, LiftOptions& lift) {
@@ -54,6 +54,13 @@ void add_lift(CLI::App* command, LiftOptions& lift) {
                     "take dropout that was exported in training mode as the identity");
   command->add_option("--seed", lift.seed, "of random numbers that the model draws (docs/random.md)")
       ->capture_default_str();
+  command->add_option("--program", lift.program, "the program's form: MLIR text, or a portable artifact")
+      ->check(CLI::IsMember({"text", "artifact"}))
+      ->capture_default_str();
+  command
+      ->add_option("--stablehlo-version", lift.stablehlo_version,
+                   "that an artifact is for; default: the oldest that has all that the program uses")
+      ->type_name("X.Y.Z");
   command
       ->add_option("--custom", lift.custom,
                    "what an operator of your own means: ns::op=FILE.mlir, a function in StableHLO text; "
@@ -129,9 +136,14 @@ void add_verify(CLI::App& app, VerifyOptions& options) {
 void add_others(CLI::App& app, Options& options) {
   auto* inspect =
       app.add_subcommand("inspect", "say what a model file or bundle holds, and whether it can be imported");
-  inspect->add_option("MODEL", options.inspect.model, "a .pt2 file or a bundle's directory")->required();
+  inspect->add_option("MODEL", options.inspect.model, "a .pt2 file, a bundle's directory or a StableHLO artifact")
+      ->required();
+  inspect->add_flag("--text", options.inspect.text, "print the program of an artifact");
+  inspect->add_flag("--generic", options.inspect.generic, "print it in MLIR's generic form");
+  inspect->add_flag("--locations", options.inspect.locations, "print it with its locations");
   add_lift(inspect, options.inspect.lift);
-  inspect->footer("Example:\n  torchlift inspect model.pt2 --dim x.0=8");
+  inspect->footer(
+      "Examples:\n  torchlift inspect model.pt2 --dim x.0=8\n  torchlift inspect bundle/model.mlirbc --text");
 
   auto* ops = app.add_subcommand("ops", "list the operators that are supported, or say what is known of one");
   ops->add_option("NAME", options.ops.name, "add, add.Tensor, aten::add.Tensor");
@@ -150,11 +162,15 @@ void add_others(CLI::App& app, Options& options) {
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
   cases->add_option("--plugin", options.cases.plugin, "PJRT plugin: a path or a short name");
+  cases->add_option("--program", options.cases.program, "the form in which programs go to the plugin")
+      ->check(CLI::IsMember({"text", "artifact"}))
+      ->capture_default_str();
   cases->footer("Example:\n  torchlift run-cases list.tsv -o answers --jobs 2");
 
   auto* worker = app.add_subcommand("worker", "a worker of run-cases")->group("");
   worker->add_option("--plugin", options.worker_plugin)->required();
   worker->add_option("--out", options.worker_out)->required();
+  worker->add_option("--program", options.worker_program);
 }
 
 std::string joined(const std::vector<Diagnostic>& diagnostics, std::string (*text)(const Diagnostic&),
@@ -193,7 +209,8 @@ int print(const Result<Output>& result, bool json) {
 }
 
 int dispatch(const CLI::App& app, Options& options) {
-  if (app.got_subcommand("worker")) return run_worker(options.worker_plugin, options.worker_out);
+  if (app.got_subcommand("worker"))
+    return run_worker(options.worker_plugin, options.worker_out, options.worker_program);
   if (app.got_subcommand("import")) return print(run_import(options.import_), options.json);
   if (app.got_subcommand("run")) return print(run_run(options.run), options.json);
   if (app.got_subcommand("verify")) return print(run_verify(options.verify), options.json);

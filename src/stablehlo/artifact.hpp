@@ -27,5 +27,12 @@ Result<std::string> write_artifact(const Module& module, const ArtifactOptions& 
 Result<Module> read_artifact(ByteView bytes, const std::string& path);
 Result<Module> module_of(const vhlo::Program& program, const std::string& path);
 
+// The types of the artifact's `main`, whatever it computes. An error if there is none, or if one is no tensor of fixed
+// sizes and a dtype of ours.
+struct ArtifactSignature {
+  std::vector<Type> arguments;
+  std::vector<Type> results;
+};
+Result<ArtifactSignature> artifact_signature(ByteView bytes, const std::string& path);
 
 }  // namespace torchlift::stablehlo

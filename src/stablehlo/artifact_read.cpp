@@ -215,8 +215,8 @@ class FieldReader {
   // A tensor of i64; a matrix has two columns.
   Ints list(std::string_view name, const vhlo::Attribute& a, size_t rank) {
     Ints out;
-    const auto type = a.code == AttributeCode::VhloTensor ? type_of(program_, static_cast<TypeNumber>(a.fields[0]))
-                                                          : std::nullopt;
+    const auto type =
+        a.code == AttributeCode::VhloTensor ? type_of(program_, static_cast<TypeNumber>(a.fields[0])) : std::nullopt;
     const bool fits = type && type->dtype == DType::Int64 && type->rank() == rank && small(*type) &&
                       (rank == 1 || type->dims[1] == 2);
     const auto values = fits ? elements(*type, a.bytes) : std::nullopt;
@@ -277,7 +277,8 @@ class FieldReader {
 Attributes no_attributes(Opcode opcode) {
   switch (opcode) {
 #define OP(enumerator, name, form, elements, attributes) \
-  case Opcode::enumerator: return attributes();
+  case Opcode::enumerator:                               \
+    return attributes();
 #include "stablehlo/ops.def"
 #undef OP
   }
@@ -287,8 +288,7 @@ Attributes no_attributes(Opcode opcode) {
 std::optional<Opcode> opcode_of(std::string_view name) {
   static const std::map<std::string_view, Opcode> kOpcodes = [] {
     std::map<std::string_view, Opcode> out;
-    for (size_t i = 0; i < opcode_count(); ++i)
-      out.emplace(info(static_cast<Opcode>(i)).name, static_cast<Opcode>(i));
+    for (size_t i = 0; i < opcode_count(); ++i) out.emplace(info(static_cast<Opcode>(i)).name, static_cast<Opcode>(i));
     return out;
   }();
   const auto found = kOpcodes.find(name);
@@ -318,7 +318,8 @@ class Reader {
 
  private:
   Diagnostic wrong(std::string_view operation, std::string problem) const {
-    return diagnose(Kind::ArtifactOperation, {{"operation", std::string(operation)}, {"problem", std::move(problem)}}, path_);
+    return diagnose(Kind::ArtifactOperation, {{"operation", std::string(operation)}, {"problem", std::move(problem)}},
+                    path_);
   }
 
   Status module_head() {
@@ -376,7 +377,9 @@ class Reader {
 
   Result<Value> define(std::string_view operation, uint32_t number, TypeNumber type, ValueInfo info) {
     auto found = type_of(program_, type);
-    if (!found) return wrong(operation, "has a value of type " + vhlo::type_text(program_, type) + ", which a module cannot hold");
+    if (!found)
+      return wrong(operation,
+                   "has a value of type " + vhlo::type_text(program_, type) + ", which a module cannot hold");
     info.type = std::move(*found);
     module_.values.push_back(std::move(info));
     values_[number] = Value(module_.values.size() - 1);
@@ -415,7 +418,8 @@ class Reader {
   // Locations refer to attributes that may be any.
   bool is_location(int64_t number) const {
     const std::string_view layout = info(program_.at(static_cast<AttributeNumber>(number)).code).layout;
-    return !layout.empty() && info(program_.at(static_cast<AttributeNumber>(number)).code).dialect == vhlo::Dialect::Builtin;
+    return !layout.empty() &&
+           info(program_.at(static_cast<AttributeNumber>(number)).code).dialect == vhlo::Dialect::Builtin;
   }
 
   LocId location_id(AttributeNumber number) {
@@ -433,7 +437,8 @@ class Reader {
     const bytecode::Operation& op = *from.operation;
     if (op.attributes) return wrong("func", "has attributes, which a module cannot hold");
     const bool is_entry = &to == &module_.functions[0];
-    if (from.is_public != is_entry) return wrong("func", quoted(from.name) + " is " + (is_entry ? "private" : "public"));
+    if (from.is_public != is_entry)
+      return wrong("func", quoted(from.name) + " is " + (is_entry ? "private" : "public"));
     const std::string& visibility = program_.at(*program_.attribute(op, "sym_visibility")).bytes;
     if (is_entry ? visibility != "public" && !visibility.empty() : visibility != "private")
       return wrong("func", "has the visibility " + quoted(visibility));
@@ -476,7 +481,8 @@ class Reader {
       argument.buffer_donor = value.fields[0] != 0;
       return true;
     }
-    if (key != "tf.aliasing_output" || value.code != AttributeCode::VhloInteger || value.fields[1] != static_cast<int32_t>(value.fields[1]))
+    if (key != "tf.aliasing_output" || value.code != AttributeCode::VhloInteger ||
+        value.fields[1] != static_cast<int32_t>(value.fields[1]))
       return false;
     argument.aliasing_output = static_cast<int32_t>(value.fields[1]);
     return true;
@@ -537,7 +543,6 @@ class Reader {
     const std::string_view name = program_.info(op)->name;
     const auto opcode = opcode_of(name);
     if (!opcode) return wrong(name, "is none that a module can hold");
-    if (op.isolated) return wrong(name, "has isolated regions");
     const InstId id(module_.insts.size());
     module_.insts.emplace_back();
     Inst out;
@@ -587,6 +592,27 @@ class Reader {
 }  // namespace
 
 Result<Module> module_of(const Program& program, const std::string& path) { return Reader(program, path).run(); }
+
+Result<ArtifactSignature> artifact_signature(ByteView bytes, const std::string& path) {
+  TRY(auto program, vhlo::read(bytes, path));
+  TRY(auto functions, vhlo::functions(program, path));
+  auto wrong = [&](std::string problem) {
+    return diagnose(Kind::ArtifactOperation, {{"operation", std::string("main")}, {"problem", std::move(problem)}},
+                    path);
+  };
+  auto main = std::find_if(functions.begin(), functions.end(), [](auto& f) { return f.name == "main"; });
+  if (main == functions.end()) return wrong("is missing");
+  ArtifactSignature out;
+  for (auto [from, to] :
+       {std::pair(&main->signature.arguments, &out.arguments), std::pair(&main->signature.results, &out.results)})
+    for (TypeNumber number : *from) {
+      auto type = type_of(program, number);
+      if (!type)
+        return wrong("takes or gives " + vhlo::type_text(program, number) + ", expected tensors of fixed sizes");
+      to->push_back(std::move(*type));
+    }
+  return out;
+}
 
 Result<Module> read_artifact(ByteView bytes, const std::string& path) {
   TRY(auto program, vhlo::read(bytes, path));

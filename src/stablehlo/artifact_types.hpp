@@ -1,5 +1,5 @@
-// Private to the artifact's writer and reader: element types as codes of VHLO. All but complex ones are called in both as
-// MLIR writes them.
+// Private to the artifact's writer and reader: element types as codes of VHLO. All but complex ones are called in both
+// as MLIR writes them.
 #pragma once
 
 #include "base/check.hpp"

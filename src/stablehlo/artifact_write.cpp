@@ -27,13 +27,14 @@ using NamedNumbers = std::vector<std::pair<std::string_view, AttributeNumber>>;
 // Makes attributes and types of a program, equal ones once.
 class Nodes {
  public:
-  explicit Nodes(vhlo::Program& program)
-      : program_(program), attributes_(program.attributes), types_(program.types) {}
+  explicit Nodes(vhlo::Program& program) : program_(program), attributes_(program.attributes), types_(program.types) {}
 
   AttributeNumber attribute(AttributeCode code, std::vector<int64_t> fields = {}, std::string bytes = "") {
     return attributes_.intern({code, std::move(fields), std::move(bytes)});
   }
-  TypeNumber type(TypeCode code, std::vector<int64_t> fields = {}) { return types_.intern({code, std::move(fields), {}}); }
+  TypeNumber type(TypeCode code, std::vector<int64_t> fields = {}) {
+    return types_.intern({code, std::move(fields), {}});
+  }
 
   AttributeNumber string(const std::string& text) { return attribute(AttributeCode::VhloString, {}, text); }
   AttributeNumber builtin_string(const std::string& text) { return attribute(AttributeCode::BuiltinString, {}, text); }
@@ -68,7 +69,8 @@ class Nodes {
   }
   // Equal elements are kept once.
   AttributeNumber ints(const std::vector<int64_t>& values, const std::vector<int64_t>& sizes) {
-    const bool splat = values.size() > 1 && std::all_of(values.begin(), values.end(), [&](int64_t v) { return v == values[0]; });
+    const bool splat =
+        values.size() > 1 && std::all_of(values.begin(), values.end(), [&](int64_t v) { return v == values[0]; });
     std::string bytes;
     for (size_t i = 0; i < (splat ? 1 : values.size()); ++i)
       for (unsigned shift = 0; shift < 64; shift += 8)
@@ -196,7 +198,8 @@ class Writer {
     TRY_OK(check_options());
     unknown_ = nodes_.attribute(AttributeCode::BuiltinUnknownLoc);
     bytecode::Region& functions = root();
-    for (size_t i = 0; i < module_.functions.size(); ++i) functions.operations.push_back(function(module_.functions[i], i == 0));
+    for (size_t i = 0; i < module_.functions.size(); ++i)
+      functions.operations.push_back(function(module_.functions[i], i == 0));
     program_.values = next_value_;
     TRY(Version version, target());
     program_.producer = "StableHLO_v" + vhlo::to_text(version);
@@ -328,7 +331,8 @@ class Writer {
 
   uint32_t draft(std::string_view name, NamedNumbers attributes, LocId location = {}) {
     std::sort(attributes.begin(), attributes.end());
-    auto [at, is_new] = draft_numbers_.emplace(std::pair(name, std::move(attributes)), static_cast<uint32_t>(drafts_.size()));
+    auto [at, is_new] =
+        draft_numbers_.emplace(std::pair(name, std::move(attributes)), static_cast<uint32_t>(drafts_.size()));
     if (is_new) drafts_.push_back({name, at->first.second, location});
     return at->second;
   }
@@ -341,7 +345,8 @@ class Writer {
     if (!at.file.empty())
       out = nodes_.attribute(AttributeCode::BuiltinFileLineColLoc,
                              {nodes_.builtin_string(at.file), std::max(at.line, 0), 0});
-    return at.name.empty() ? out : nodes_.attribute(AttributeCode::BuiltinNameLoc, {nodes_.builtin_string(at.name), out});
+    return at.name.empty() ? out
+                           : nodes_.attribute(AttributeCode::BuiltinNameLoc, {nodes_.builtin_string(at.name), out});
   }
 
   void define_arguments(const Region& region, bytecode::Region& out) {
@@ -403,12 +408,13 @@ class Writer {
     for (const bytecode::BlockArgument& argument : region.arguments) type.push_back(argument.type);
     type.push_back(static_cast<int64_t>(body.results.size()));
     for (Value v : body.results) type.push_back(nodes_.tensor(module_.type(v)));
-    out.name = draft("func", {{"sym_name", nodes_.string(function.name)},
-                              {"sym_visibility", nodes_.string(is_entry ? "public" : "private")},
-                              {"function_type", nodes_.attribute(AttributeCode::VhloType,
-                                                                 {nodes_.type(TypeCode::VhloFunction, std::move(type))})},
-                              {"arg_attrs", decorations(body.arguments.size(), [&](size_t i) { return argument(function, i); })},
-                              {"res_attrs", decorations(body.results.size(), [&](size_t i) { return result(function, i); })}});
+    out.name = draft(
+        "func", {{"sym_name", nodes_.string(function.name)},
+                 {"sym_visibility", nodes_.string(is_entry ? "public" : "private")},
+                 {"function_type",
+                  nodes_.attribute(AttributeCode::VhloType, {nodes_.type(TypeCode::VhloFunction, std::move(type))})},
+                 {"arg_attrs", decorations(body.arguments.size(), [&](size_t i) { return argument(function, i); })},
+                 {"res_attrs", decorations(body.results.size(), [&](size_t i) { return result(function, i); })}});
     return out;
   }
 

@@ -51,8 +51,7 @@ uint64_t Decoder::varint() {
     return 0;
   }
   uint64_t value = first == 0 ? 0 : first;
-  for (size_t i = 0; i < more; ++i)
-    value |= static_cast<uint64_t>(byte()) << (first == 0 ? 8 * i : 8 * (i + 1));
+  for (size_t i = 0; i < more; ++i) value |= static_cast<uint64_t>(byte()) << (first == 0 ? 8 * i : 8 * (i + 1));
   return first == 0 ? value : value >> (more + 1);
 }
 

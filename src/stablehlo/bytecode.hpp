@@ -1,6 +1,6 @@
-// The container of MLIR's bytecode, format 6: tables of strings, dialects, attributes and types, and the operations with
-// their regions and values. What an attribute, a type or a property says is the business of its dialect: here each is a
-// piece of bytes. Read are files of single-block regions; every size is checked against the bytes that are left.
+// The container of MLIR's bytecode, format 6: tables of strings, dialects, attributes and types, and the operations
+// with their regions and values. What an attribute, a type or a property says is the business of its dialect: here each
+// is a piece of bytes. Read are files of single-block regions; every size is checked against the bytes that are left.
 #pragma once
 
 #include <cstdint>

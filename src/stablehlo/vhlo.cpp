@@ -22,8 +22,7 @@ constexpr Version version_literal(std::string_view text) {
 }
 
 constexpr CodeInfo kAttributes[] = {
-#define VHLO_ATTRIBUTE(dialect, name, code, layout, since) \
-  {Dialect::dialect, code, layout, "", version_literal(since)},
+#define VHLO_ATTRIBUTE(dialect, name, code, layout, since) {Dialect::dialect, code, layout, "", version_literal(since)},
 #define VHLO_TYPE(dialect, name, code, layout, text, since)
 #include "stablehlo/vhlo_codes.def"
 #undef VHLO_ATTRIBUTE
@@ -95,9 +94,8 @@ std::optional<AttributeCode> attribute_code(Dialect dialect, uint64_t code) {
 std::optional<TypeCode> type_code(Dialect dialect, uint64_t code) { return find<TypeCode>(kTypes, dialect, code); }
 
 std::span<const OperationInfo> versions_of(std::string_view name) {
-  auto [begin, end] =
-      std::equal_range(operations().begin(), operations().end(), OperationInfo{name, 0, {}, {}, {}},
-                       [](const OperationInfo& a, const OperationInfo& b) { return a.name < b.name; });
+  auto [begin, end] = std::equal_range(operations().begin(), operations().end(), OperationInfo{name, 0, {}, {}, {}},
+                                       [](const OperationInfo& a, const OperationInfo& b) { return a.name < b.name; });
   return {begin, end};
 }
 

@@ -1,6 +1,6 @@
 // A program as a portable artifact holds it: operations of VHLO, StableHLO's stable twin, with attributes and types as
-// trees of codes (vhlo_ops.def, vhlo_codes.def). Whatever StableHLO can say stands here, also what our own modules never
-// do; artifact.hpp goes between the two.
+// trees of codes (vhlo_ops.def, vhlo_codes.def). Whatever StableHLO can say stands here, also what our own modules
+// never do; artifact.hpp goes between the two.
 #pragma once
 
 #include <compare>
@@ -94,11 +94,12 @@ struct Program {
   std::vector<Name> names;
   std::vector<Attribute> attributes;
   std::vector<Type> types;
-  // Of an operation: one attribute per name of its row. Of the module: its name and visibility, each 0 where it is missing
-  // or twice the number and one.
+  // Of an operation: one attribute per name of its row. Of the module: its name and visibility, each 0 where it is
+  // missing or twice the number and one.
   std::vector<std::vector<AttributeNumber>> properties;
-  bytecode::Operation root;                              // builtin.module; numbers are those of the tables here
+  bytecode::Operation root;  // builtin.module; numbers are those of the tables here
   uint32_t values = 0;
+  uint64_t bytes = 0;  // of the file, where it is from one
 
   const Attribute& at(AttributeNumber n) const { return attributes[n]; }
   const Type& type(TypeNumber n) const { return types[n]; }
@@ -109,7 +110,7 @@ struct Program {
   std::span<const int64_t> items(const Attribute& list) const { return std::span(list.fields).subspan(1); }
 };
 
-constexpr size_t kMaxNodeDepth = 32;        // of attributes and types in one another
+constexpr size_t kMaxNodeDepth = 32;       // of attributes and types in one another
 constexpr size_t kMaxNodeSize = 1u << 20;  // nodes of one, with all that is in it
 
 // Operations, attributes and types that are in none of the tables are refused, and so are cycles.
@@ -144,7 +145,8 @@ void for_each_field(const Node<Code>& node, Fn&& fn) {
   size_t at = 0;
   for (char letter : info(node.code).layout) {
     if (letter == 's' || letter == 'b') continue;
-    const bool is_list = letter == 'T' || letter == 'A' || letter == 'Z' || letter == 'V' || letter == 'D' || letter == 'P';
+    const bool is_list =
+        letter == 'T' || letter == 'A' || letter == 'Z' || letter == 'V' || letter == 'D' || letter == 'P';
     size_t count = is_list ? static_cast<size_t>(node.fields[at++]) : 1;
     if (letter == 'P') count *= 2;
     if (letter == 'o' || letter == 'O') {

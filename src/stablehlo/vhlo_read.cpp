@@ -8,7 +8,6 @@
 namespace torchlift::stablehlo::vhlo {
 namespace {
 
-
 bool is_signed_integer(const Type& type) {
   switch (type.code) {
     case TypeCode::VhloI2:
@@ -81,7 +80,8 @@ class Reader {
       node.code = *code;
       for (char letter : info(*code).layout) field(in, letter, node);
       if (in.ok() && !in.at_end()) in.fail(std::to_string(in.left()) + " bytes are left over");
-      if (!in.ok()) return wrong("an " + what + " with code " + std::to_string(number) + " " + of + ": " + in.problem());
+      if (!in.ok())
+        return wrong("an " + what + " with code " + std::to_string(number) + " " + of + ": " + in.problem());
     }
     return Unit{};
   }
@@ -161,8 +161,8 @@ class Reader {
     for (size_t i = 0; i < out_.types.size() && fine_; ++i) extent(out_.types, type_extents_, i, 0);
     for (size_t i = 0; i < out_.attributes.size() && fine_; ++i) extent(out_.attributes, attribute_extents_, i, 0);
     if (!fine_)
-      return wrong("attributes or types lie deeper than " + std::to_string(kMaxNodeDepth) + " in one another, or have more than " +
-                   std::to_string(kMaxNodeSize) + " parts");
+      return wrong("attributes or types lie deeper than " + std::to_string(kMaxNodeDepth) +
+                   " in one another, or have more than " + std::to_string(kMaxNodeSize) + " parts");
     return Unit{};
   }
 
@@ -195,8 +195,8 @@ class Reader {
       if (dialect == Dialect::Builtin && name.name == "module") continue;
       if (dialect == Dialect::Vhlo) out.info = find(name.name);
       if (out.info == nullptr)
-        return wrong("the operation " + quoted(file_.dialects[name.dialect] + "." + name.name) +
-                     ", which StableHLO " + to_text(kNewestVersion) + " does not have");
+        return wrong("the operation " + quoted(file_.dialects[name.dialect] + "." + name.name) + ", which StableHLO " +
+                     to_text(kNewestVersion) + " does not have");
     }
     return Unit{};
   }
@@ -257,7 +257,9 @@ class Reader {
 
 Result<Program> read(ByteView bytes, const std::string& path) {
   TRY(auto file, bytecode::read(bytes, path));
-  return Reader(std::move(file), path).run();
+  TRY(auto program, Reader(std::move(file), path).run());
+  program.bytes = bytes.size();
+  return program;
 }
 
 }  // namespace torchlift::stablehlo::vhlo

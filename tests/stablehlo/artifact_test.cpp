@@ -1,5 +1,5 @@
-// Portable artifacts: what is written reads back as the same module and the same bytes, in every version; what is damaged
-// is refused. tools/artifact/check.py compares the files that are left in the build folder with the reference.
+// Portable artifacts: what is written reads back as the same module and the same bytes, in every version; what is
+// damaged is refused. tools/artifact/check.py compares the files that are left in the build folder with the reference.
 #include <gtest/gtest.h>
 
 #include <filesystem>
