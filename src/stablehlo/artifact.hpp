@@ -14,7 +14,7 @@ namespace torchlift::stablehlo {
 
 struct ArtifactOptions {
   // The StableHLO to write for, from vhlo::kOldestVersion on; none: the oldest that has all that the module uses.
-  std::optional<vhlo::Version> version;
+  std::optional<vhlo::Version> version{};
   bool locations = false;  // of operations and arguments
 };
 

@@ -276,7 +276,7 @@ class Writer {
       oldest = std::max(oldest, version);
       return Unit{};
     };
-    for (const Draft& draft : drafts_) TRY_OK(take(needed(draft), std::string(draft.name), draft.location));
+    for (const Draft& draft : drafts_) TRY_OK(take(needed(draft), "`" + std::string(draft.name) + "`", draft.location));
     for (size_t i = 0; i < program_.types.size(); ++i) {  // drafts hold no other attributes than those of version 1.0.0
       const vhlo::CodeInfo& row = info(program_.types[i].code);
       if (row.code != vhlo::info(TypeCode::VhloNone).code)
