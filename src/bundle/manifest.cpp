@@ -4,11 +4,13 @@
 
 #include <algorithm>
 #include <map>
+#include <new>
 #include <set>
 
 #include "base/json.hpp"
 #include "base/kinds.hpp"
 #include "base/text.hpp"
+#include "bundle/digest.hpp"
 #include "bundle/manifest_json.hpp"
 
 namespace torchlift::bundle {
@@ -31,6 +33,13 @@ void write_number(JsonWriter& json, std::string_view key, std::optional<size_t> 
   if (number) json.key(key).integer(static_cast<int64_t>(*number));
 }
 
+void write_sizes(JsonWriter& json, const std::vector<std::string>& sizes) {
+  if (sizes.empty()) return;
+  json.key("sizes").begin_array();
+  for (auto& size : sizes) json.string(size);
+  json.end_array();
+}
+
 void write_argument(JsonWriter& json, const Argument& argument) {
   json.begin_object();
   json.key("role").string(name_of(argument.role));
@@ -38,6 +47,9 @@ void write_argument(JsonWriter& json, const Argument& argument) {
   write_type(json, argument.type);
   write_number(json, "leaf", argument.leaf);
   write_number(json, "result", argument.result);
+  write_sizes(json, argument.sizes);
+  if (argument.model_dtype) json.key("model_dtype").string(info(*argument.model_dtype).torch_name);
+  if (!argument.in_state_dict) json.key("in_state_dict").boolean(false);
   json.end_object();
 }
 
@@ -46,6 +58,7 @@ void write_result(JsonWriter& json, const ProgramResult& result) {
   json.key("role").string(name_of(result.role));
   write_names(json, result.name, result.aliases);
   write_type(json, result.type);
+  write_sizes(json, result.sizes);
   json.end_object();
 }
 
@@ -97,6 +110,44 @@ void write_program(JsonWriter& json, const Program& program) {
   json.end_object();
 }
 
+void write_source(JsonWriter& json, std::string_view key, const Source& source) {
+  json.key(key).begin_object();
+  json.key("file").string(source.file);
+  json.key("format").string(source.format);
+  json.key("digest").string(source.digest);
+  json.end_object();
+}
+
+void write_file_entry(JsonWriter& json, const StoredFile& file) {
+  json.begin_object();
+  json.key("file").string(file.file);
+  json.key("bytes").integer(static_cast<int64_t>(file.bytes));
+  if (!file.digest.empty()) json.key("digest").string(file.digest);
+  json.end_object();
+}
+
+void write_weights_info(JsonWriter& json, const WeightsInfo& weights) {
+  json.key("weights").begin_object();
+  json.key("file").string(weights.file);
+  json.key("digest").string(weights.digest);
+  json.key("bytes").integer(static_cast<int64_t>(weights.bytes));
+  if (weights.reference) json.key("reference").boolean(true);
+  if (!weights.shards.empty()) write_list(json, "shards", weights.shards, write_file_entry);
+  if (weights.bound) write_source(json, "bound", *weights.bound);
+  write_list(json, "tensors", weights.tensors, [](JsonWriter& to, const StoredTensor& tensor) {
+    to.begin_object().key("name").string(tensor.name).key("digest").string(tensor.digest);
+    if (tensor.offset) to.key("offset").integer(static_cast<int64_t>(*tensor.offset));
+    to.end_object();
+  });
+  json.end_object();
+}
+
+void write_inlined(JsonWriter& json, const InlinedWeight& weight) {
+  json.begin_object().key("name").string(weight.name);
+  write_type(json, weight.type);
+  json.key("digest").string(weight.digest).end_object();
+}
+
 // ---- what must hold between the parts of a manifest
 
 constexpr int64_t kMaxTensorBytes = int64_t{1} << 60;
@@ -109,6 +160,8 @@ struct Checker {
     return diagnose(Kind::ManifestField, {{"field", std::move(field)}, {"problem", std::move(text)}}, path);
   }
   Status file_names() const;
+  Status weights() const;
+  Status stored_file(const std::string& field, const std::string& name, std::set<std::string>& seen) const;
   Status type(const std::string& field, const TensorType& type) const;
   Status argument(const std::string& field, const Program& program, size_t number) const;
   Status written(const std::string& field, const Program& program, const Argument& argument) const;
@@ -117,13 +170,20 @@ struct Checker {
   Status same_weights(const std::string& field, const Program& program) const;
 };
 
-bool is_program_name(std::string_view name) {
+// A name in the bundle's own directory.
+bool is_plain_name(std::string_view name) {
   auto allowed = [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' || c == '_' ||
            c == '-';
   };
-  return name.size() > 5 && (name.ends_with(".mlir") || name.ends_with(".mlirbc")) && name[0] != '.' &&
-         std::all_of(name.begin(), name.end(), allowed);
+  return !name.empty() && name.size() <= 200 && name[0] != '.' && std::all_of(name.begin(), name.end(), allowed);
+}
+
+Status Checker::stored_file(const std::string& field, const std::string& name, std::set<std::string>& seen) const {
+  if (!is_plain_name(name) || !name.ends_with(".safetensors"))
+    return problem(field, "is " + quoted(name) + ", expected the name of a safetensors file");
+  if (!seen.insert(name).second) return problem(field, "is " + quoted(name) + ", as another file");
+  return Unit{};
 }
 
 Status Checker::file_names() const {
@@ -132,12 +192,56 @@ Status Checker::file_names() const {
   for (size_t i = 0; i < manifest.programs.size(); ++i) {
     std::string field = "programs[" + std::to_string(i) + "].file";
     auto& name = manifest.programs[i].file;
-    if (!is_program_name(name))
+    if (!is_plain_name(name) || !is_program_file(name))
       return problem(field, "is " + quoted(name) + ", expected a file name like \"model.b8.mlir\"");
     if (!seen.insert(name).second) return problem(field, "is " + quoted(name) + ", as of another program");
   }
-  if (manifest.weights && manifest.weights->file != kWeightsFile)
-    return problem("weights.file", "is " + quoted(manifest.weights->file) + ", expected \"weights.safetensors\"");
+  if (manifest.weights) TRY_OK(weights());
+  seen.insert(std::string(kWeightsFile));
+  for (size_t i = 0; i < manifest.samples.size(); ++i)
+    TRY_OK(stored_file("samples[" + std::to_string(i) + "].file", manifest.samples[i].file, seen));
+  return Unit{};
+}
+
+Status Checker::weights() const {
+  auto& info = *manifest.weights;
+  if (info.reference) {
+    if (info.file.empty() || info.file.find('\0') != std::string::npos || !info.shards.empty())
+      return problem("weights.file", "is " + quoted(info.file) + ", expected the path of the model file");
+  } else {
+    std::string_view expected = info.shards.empty() ? kWeightsFile : kWeightsIndex;
+    if (info.file != expected)
+      return problem("weights.file", "is " + quoted(info.file) + ", expected " + quoted(expected));
+  }
+  std::set<std::string> files, names;
+  uint64_t bytes = 0;
+  for (size_t i = 0; i < info.shards.size(); ++i) {
+    TRY_OK(stored_file("weights.shards[" + std::to_string(i) + "].file", info.shards[i].file, files));
+    if (__builtin_add_overflow(bytes, info.shards[i].bytes, &bytes)) break;
+  }
+  if (!info.shards.empty() && bytes != info.bytes)
+    return problem("weights.bytes", "is " + std::to_string(info.bytes) + ", the shards have other sizes together");
+  for (size_t i = 0; i < info.tensors.size(); ++i) {
+    std::string field = "weights.tensors[" + std::to_string(i) + "]";
+    if (!names.insert(info.tensors[i].name).second)
+      return problem(field + ".name", "is " + quoted(info.tensors[i].name) + ", as of another tensor");
+    if (info.tensors[i].offset.has_value() != info.reference)
+      return problem(field + ".offset", info.reference ? "is missing" : "stands at a tensor of the bundle's own");
+  }
+  // Where digests are kept, every weight has one, in the order of the arguments.
+  if (info.tensors.empty()) return Unit{};
+  for (auto& program : manifest.programs) {
+    size_t next = 0;
+    for (auto& argument : program.arguments) {
+      if (argument.role == ArgumentRole::Input) continue;
+      if (next == info.tensors.size() || info.tensors[next].name != argument.name)
+        return problem("weights.tensors", "has no " + quoted(argument.name) + " at number " + std::to_string(next));
+      ++next;
+    }
+    if (next != info.tensors.size())
+      return problem("weights.tensors", "has " + quoted(info.tensors[next].name) + ", which `" +
+                                            printable(program.file) + "` does not take");
+  }
   return Unit{};
 }
 
@@ -183,6 +287,11 @@ Status Checker::argument(const std::string& field, const Program& program, size_
     return problem(field + ".result", "stands at a weight, which is only read");
   if (argument.role == ArgumentRole::State && !argument.result)
     return problem(field + ".result", "is missing for a state");
+  if (argument.model_dtype && argument.role != ArgumentRole::Weight)
+    return problem(field + ".model_dtype", "stands at an argument that is no weight");
+  if (!argument.sizes.empty() && argument.sizes.size() != argument.type.shape.size())
+    return problem(field + ".sizes", "has " + std::to_string(argument.sizes.size()) + " entries, `shape` has " +
+                                         std::to_string(argument.type.shape.size()));
   if (argument.result) TRY_OK(written(field, program, argument));
   return Unit{};
 }
@@ -198,8 +307,14 @@ Status Checker::leaves(const std::string& field, const std::vector<Leaf>& leaves
 Status Checker::program(const std::string& field, const Program& program) const {
   for (size_t i = 0; i < program.arguments.size(); ++i)
     TRY_OK(argument(field + ".arguments[" + std::to_string(i) + "]", program, i));
-  for (size_t i = 0; i < program.results.size(); ++i)
-    TRY_OK(type(field + ".results[" + std::to_string(i) + "]", program.results[i].type));
+  for (size_t i = 0; i < program.results.size(); ++i) {
+    std::string name = field + ".results[" + std::to_string(i) + "]";
+    auto& result = program.results[i];
+    TRY_OK(type(name, result.type));
+    if (!result.sizes.empty() && result.sizes.size() != result.type.shape.size())
+      return problem(name + ".sizes", "has " + std::to_string(result.sizes.size()) + " entries, `shape` has " +
+                                          std::to_string(result.type.shape.size()));
+  }
   TRY_OK(leaves(field + ".inputs", program.inputs, program.arguments.size()));
   TRY_OK(leaves(field + ".outputs", program.outputs, program.results.size()));
   for (size_t i = 0; i < program.inputs.size(); ++i)
@@ -243,28 +358,24 @@ size_t leaf_count(const TreeNode& node) {
 
 }  // namespace
 
+bool is_program_file(std::string_view name) {
+  return name.size() > 5 && (name.ends_with(".mlir") || name.ends_with(".mlirbc"));
+}
+
 std::string to_json(const Manifest& manifest) {
   JsonWriter json(2);
   json.begin_object();
   json.key("format").string(kFormatName);
   json.key("format_version").integer(kFormatVersion);
   json.key("producer").string(manifest.producer);
-  json.key("source").begin_object();
-  json.key("file").string(manifest.source.file);
-  json.key("format").string(manifest.source.format);
-  json.key("digest").string(manifest.source.digest);
-  json.end_object();
+  write_source(json, "source", manifest.source);
   json.key("precision").string(manifest.precision);
-  if (manifest.weights) {
-    json.key("weights").begin_object();
-    json.key("file").string(manifest.weights->file);
-    json.key("digest").string(manifest.weights->digest);
-    json.key("bytes").integer(static_cast<int64_t>(manifest.weights->bytes));
-    json.end_object();
-  }
+  if (manifest.weights) write_weights_info(json, *manifest.weights);
   if (manifest.inputs) write_tree(json.key("input_tree"), *manifest.inputs);
   if (manifest.outputs) write_tree(json.key("output_tree"), *manifest.outputs);
   write_list(json, "programs", manifest.programs, write_program);
+  if (!manifest.inlined.empty()) write_list(json, "inlined", manifest.inlined, write_inlined);
+  if (!manifest.samples.empty()) write_list(json, "samples", manifest.samples, write_file_entry);
   json.end_object();
   return std::move(json).take() + "\n";
 }
@@ -327,7 +438,21 @@ std::string_view name_of(ResultRole role) {
 }
 
 std::string digest_of(ByteView bytes) {
-  XXH128_hash_t hash = XXH3_128bits(bytes.data(), bytes.size());
+  Digester digester;
+  digester.update(bytes);
+  return digester.text();
+}
+
+Digester::Digester() : state_(XXH3_createState()) {
+  if (state_ == nullptr) throw std::bad_alloc();
+  XXH3_128bits_reset(state_);
+}
+Digester::~Digester() { XXH3_freeState(state_); }
+
+void Digester::update(ByteView bytes) { XXH3_128bits_update(state_, bytes.data(), bytes.size()); }
+
+std::string Digester::text() const {
+  XXH128_hash_t hash = XXH3_128bits_digest(state_);
   constexpr std::string_view kHex = "0123456789abcdef";
   std::string out = "xxh3-128:";
   for (uint64_t half : {hash.high64, hash.low64})

@@ -20,7 +20,13 @@ namespace torchlift::bundle {
 // Raised when a reader of the version before would run a bundle wrongly. Unknown keys are ignored.
 inline constexpr int64_t kFormatVersion = 1;
 inline constexpr std::string_view kManifestFile = "manifest.json";
+inline constexpr std::string_view kServerManifestFile = "manifest.yaml";  // of the format reactant-server
 inline constexpr std::string_view kWeightsFile = "weights.safetensors";
+
+// "model.b8.mlir", text; "model.b8.mlirbc", a portable artifact.
+bool is_program_file(std::string_view name);
+
+inline constexpr std::string_view kWeightsIndex = "weights.safetensors.index.json";
 
 // Text for a Python value of a type that has no form here: "torch.float32".
 struct Repr {
@@ -61,10 +67,13 @@ enum class ArgumentRole : uint8_t {
 struct Argument {
   ArgumentRole role{};
   std::string name;  // input: its path ("x", "kwargs['mask']"); else the model's name, key in the weights file
-  std::vector<std::string> aliases;  // weights: further names of the same tensor (tied weights)
-  TensorType type;                   // as the program declares it: complex128 is complex128 here
-  std::optional<size_t> leaf;        // input: its number among all leaves of (args, kwargs)
-  std::optional<size_t> result;      // the result that holds its value after the call, where the call writes it
+  std::vector<std::string> aliases;    // weights: further names of the same tensor (tied weights)
+  TensorType type;                     // as the program declares it: complex128 is complex128 here
+  std::optional<size_t> leaf;          // input: its number among all leaves of (args, kwargs)
+  std::optional<size_t> result;        // the result that holds its value after the call, where the call writes it
+  std::optional<DType> model_dtype{};  // weights: the model's own, where it is stored narrower
+  bool in_state_dict = true;           // weights: false for constants and buffers that no state dict of the model holds
+  std::vector<std::string> sizes{};    // of each axis over the symbols ("s77", "2*s77 + 1", "16"); empty: all are fixed
   bool operator==(const Argument&) const = default;
 };
 
@@ -79,6 +88,7 @@ struct ProgramResult {
   std::string name;                  // output: its path ("[0]", "['logits']"); else the name of what is written
   std::vector<std::string> aliases;  // further names of a written state
   TensorType type;
+  std::vector<std::string> sizes{};  // as an argument's
   bool operator==(const ProgramResult&) const = default;
 };
 
@@ -115,11 +125,39 @@ struct Source {
   bool operator==(const Source&) const = default;
 };
 
+// One tensor of the weights, as it is stored.
+struct StoredTensor {
+  std::string name;
+  std::string digest;                // of its bytes
+  std::optional<uint64_t> offset{};  // in the file that is referred to
+  bool operator==(const StoredTensor&) const = default;
+};
+
+// A file that a manifest names, and what it must be.
+struct StoredFile {
+  std::string file;
+  uint64_t bytes = 0;
+  std::string digest{};  // empty where nothing beside the size is kept
+  bool operator==(const StoredFile&) const = default;
+};
+
 struct WeightsInfo {
-  std::string file;    // "weights.safetensors"
-  std::string digest;  // of its header, and of the checksums that the archive keeps of the records
-  uint64_t bytes = 0;  // size of the file
+  std::string file;    // "weights.safetensors"; "weights.safetensors.index.json" of several; of a reference the path
+  std::string digest;  // of the files' headers and of the tensors' digests; of a reference, of the archive's directory
+  uint64_t bytes = 0;  // of all files of tensors; of a reference, of the archive
+  std::vector<StoredTensor> tensors{};  // in the order of the arguments; none in bundles of earlier writers
+  std::vector<StoredFile> shards{};     // where there are several files
+  bool reference = false;               // the tensors lie in the model file, whose path is relative to the bundle
+  std::optional<Source> bound{};        // the checkpoint that the weights come from, where it is not the model file
   bool operator==(const WeightsInfo&) const = default;
+};
+
+// A weight whose value became part of the programs (`--inline-below`): another value takes another import.
+struct InlinedWeight {
+  std::string name;
+  TensorType type;
+  std::string digest;  // of its bytes, dense
+  bool operator==(const InlinedWeight&) const = default;
 };
 
 struct Manifest {
@@ -130,6 +168,8 @@ struct Manifest {
   std::optional<TreeNode> inputs;      // of (args, kwargs), where the archive has it
   std::optional<TreeNode> outputs;
   std::vector<Program> programs;
+  std::vector<InlinedWeight> inlined{};  // sorted by name
+  std::vector<StoredFile> samples{};     // case files: inputs, and the results that are expected
   bool operator==(const Manifest&) const = default;
 };
 

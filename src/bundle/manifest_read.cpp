@@ -186,6 +186,37 @@ Result<Constant> read_constant(const Field& field) {
   return read_constant_object(field);
 }
 
+Result<bool> flag_at(const Field& record, std::string_view key, bool otherwise) {
+  TRY(auto field, record.find(key));
+  if (!field) return otherwise;
+  bool out = false;
+  if (field->value.get(out) != simdjson::SUCCESS) return field->problem("is neither true nor false");
+  return out;
+}
+
+Result<std::optional<DType>> optional_dtype(const Field& record, std::string_view key) {
+  TRY(auto field, record.find(key));
+  if (!field) return std::optional<DType>();
+  TRY(auto name, field->string());
+  auto dtype = dtype_from_torch_name(name);
+  if (!dtype) return field->problem("is " + torchlift::quoted(name) + ", which is no dtype of PyTorch's");
+  return dtype;
+}
+
+Result<uint64_t> bytes_at(const Field& record, std::string_view key) {
+  TRY(auto field, record.at(key));
+  TRY(auto count, field.integer());
+  if (count < 0) return field.problem("is negative");
+  return static_cast<uint64_t>(count);
+}
+
+template <typename T, typename Read>
+Result<std::vector<T>> optional_list(const Field& record, std::string_view key, Read read) {
+  TRY(auto field, record.find(key));
+  if (!field) return std::vector<T>();
+  return list_at<T>(record, key, read);
+}
+
 Result<Argument> read_argument(const Field& record) {
   Argument out;
   TRY(out.role, role_at(record, std::array{ArgumentRole::Input, ArgumentRole::Weight, ArgumentRole::State}));
@@ -194,6 +225,9 @@ Result<Argument> read_argument(const Field& record) {
   TRY(out.type, read_type(record));
   TRY(out.leaf, optional_number(record, "leaf"));
   TRY(out.result, optional_number(record, "result"));
+  TRY(out.sizes, optional_strings(record, "sizes"));
+  TRY(out.model_dtype, optional_dtype(record, "model_dtype"));
+  TRY(out.in_state_dict, flag_at(record, "in_state_dict", true));
   return out;
 }
 
@@ -203,6 +237,7 @@ Result<ProgramResult> read_result(const Field& record) {
   TRY(out.name, string_at(record, "name"));
   TRY(out.aliases, optional_strings(record, "aliases"));
   TRY(out.type, read_type(record));
+  TRY(out.sizes, optional_strings(record, "sizes"));
   return out;
 }
 
@@ -267,16 +302,55 @@ Result<std::optional<TreeNode>> optional_tree(const Field& record, std::string_v
   return std::optional<TreeNode>(std::move(tree));
 }
 
+Result<Source> read_source(const Field& record) {
+  Source out;
+  TRY(out.file, string_at(record, "file"));
+  TRY(out.format, string_at(record, "format"));
+  TRY(out.digest, string_at(record, "digest"));
+  return out;
+}
+
+Result<StoredFile> read_stored_file(const Field& record) {
+  StoredFile out;
+  TRY(out.file, string_at(record, "file"));
+  TRY(out.bytes, bytes_at(record, "bytes"));
+  TRY(auto digest, record.find("digest"));
+  if (digest) {
+    TRY(out.digest, digest->string());
+  }
+  return out;
+}
+
+Result<StoredTensor> read_stored_tensor(const Field& record) {
+  StoredTensor out;
+  TRY(out.name, string_at(record, "name"));
+  TRY(out.digest, string_at(record, "digest"));
+  TRY(out.offset, optional_number(record, "offset"));
+  return out;
+}
+
+Result<InlinedWeight> read_inlined(const Field& record) {
+  InlinedWeight out;
+  TRY(out.name, string_at(record, "name"));
+  TRY(out.type, read_type(record));
+  TRY(out.digest, string_at(record, "digest"));
+  return out;
+}
+
 Result<std::optional<WeightsInfo>> optional_weights(const Field& record) {
   TRY(auto field, record.find("weights"));
   if (!field) return std::optional<WeightsInfo>();
   WeightsInfo out;
   TRY(out.file, string_at(*field, "file"));
   TRY(out.digest, string_at(*field, "digest"));
-  TRY(auto bytes, field->at("bytes"));
-  TRY(auto count, bytes.integer());
-  if (count < 0) return bytes.problem("is negative");
-  out.bytes = static_cast<uint64_t>(count);
+  TRY(out.bytes, bytes_at(*field, "bytes"));
+  TRY(out.reference, flag_at(*field, "reference", false));
+  TRY(out.shards, optional_list<StoredFile>(*field, "shards", read_stored_file));
+  TRY(out.tensors, optional_list<StoredTensor>(*field, "tensors", read_stored_tensor));
+  TRY(auto bound, field->find("bound"));
+  if (bound) {
+    TRY(out.bound, read_source(*bound));
+  }
   return std::optional<WeightsInfo>(std::move(out));
 }
 
@@ -297,14 +371,14 @@ Result<Manifest> read_root(const Field& root) {
   Manifest out;
   TRY(out.producer, string_at(root, "producer"));
   TRY(auto source, root.at("source"));
-  TRY(out.source.file, string_at(source, "file"));
-  TRY(out.source.format, string_at(source, "format"));
-  TRY(out.source.digest, string_at(source, "digest"));
+  TRY(out.source, read_source(source));
   TRY(out.precision, string_at(root, "precision"));
   TRY(out.weights, optional_weights(root));
   TRY(out.inputs, optional_tree(root, "input_tree"));
   TRY(out.outputs, optional_tree(root, "output_tree"));
   TRY(out.programs, list_at<Program>(root, "programs", read_program));
+  TRY(out.inlined, optional_list<InlinedWeight>(root, "inlined", read_inlined));
+  TRY(out.samples, optional_list<StoredFile>(root, "samples", read_stored_file));
   return out;
 }
 

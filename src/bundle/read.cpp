@@ -9,30 +9,22 @@
 namespace torchlift::bundle {
 namespace {
 
-std::string path_in(const std::string& directory, std::string_view name) { return directory + "/" + std::string(name); }
-
 bool exists(const std::string& path) {
   struct stat status {};
   return ::stat(path.c_str(), &status) == 0;
 }
 
-const archive::SafetensorsTensor* find(const archive::SafetensorsFile& weights, const Argument& argument) {
-  if (auto* found = weights.find(argument.name)) return found;
-  for (auto& alias : argument.aliases)
-    if (auto* found = weights.find(alias)) return found;
-  return nullptr;
-}
-
-// As it is, or complex numbers as pairs of their parts.
-bool stores(const archive::SafetensorsTensor& tensor, const TensorType& type) {
-  if (tensor.dtype == type.dtype && tensor.shape == type.shape) return true;
-  if (!is_complex(type.dtype) || tensor.dtype != real_of(type.dtype)) return false;
-  auto pairs = type.shape;
-  pairs.push_back(2);
-  return tensor.shape == pairs;
+Status check_size(const std::string& path, uint64_t expected) {
+  struct stat status {};
+  // A file that is not there is named by whoever opens it.
+  if (::stat(path.c_str(), &status) != 0 || static_cast<uint64_t>(status.st_size) == expected) return Unit{};
+  return diagnose(Kind::WeightsSize,
+                  {{"got", static_cast<int64_t>(status.st_size)}, {"expected", static_cast<int64_t>(expected)}}, path);
 }
 
 }  // namespace
+
+std::string path_in(const std::string& directory, std::string_view name) { return directory + "/" + std::string(name); }
 
 Result<Manifest> open(const std::string& directory) {
   std::string path = path_in(directory, kManifestFile);
@@ -53,37 +45,14 @@ Result<std::string> read_program(const std::string& directory, const Program& pr
   return text;
 }
 
-Result<archive::SafetensorsFile> open_weights(const std::string& directory, const Manifest& manifest) {
+Result<StateDict> open_weights(const std::string& directory, const Manifest& manifest) {
   if (!manifest.weights) return diagnose(Kind::WeightsNotInBundle, {}, directory);
-  std::string path = path_in(directory, manifest.weights->file);
-  TRY(auto file, archive::SafetensorsFile::open(path));
-  if (file.file().size() != manifest.weights->bytes)
-    return diagnose(Kind::WeightsSize,
-                    {{"got", static_cast<int64_t>(file.file().size())},
-                     {"expected", static_cast<int64_t>(manifest.weights->bytes)}},
-                    path);
-  return file;
-}
-
-Result<std::vector<ByteView>> bind(const Program& program, const archive::SafetensorsFile& weights) {
-  std::vector<ByteView> out;
-  std::vector<Diagnostic> problems;
-  for (auto& argument : program.arguments) {
-    if (argument.role == ArgumentRole::Input) continue;
-    auto* tensor = find(weights, argument);
-    out.push_back(tensor ? tensor->bytes : ByteView());
-    std::string expected = text_of(argument.type);
-    const std::string& path = weights.file().path();
-    if (!tensor)
-      problems.push_back(diagnose(Kind::WeightMissing, {{"name", argument.name}, {"expected", expected}}, path));
-    else if (!stores(*tensor, argument.type))
-      problems.push_back(diagnose(
-          Kind::WeightType,
-          {{"name", tensor->name}, {"got", text_of(TensorType{tensor->dtype, tensor->shape})}, {"expected", expected}},
-          path));
-  }
-  if (!problems.empty()) return problems;
-  return out;
+  auto& info = *manifest.weights;
+  if (info.reference)
+    return StateDict::open_reference(info.file.starts_with('/') ? info.file : path_in(directory, info.file), manifest);
+  if (info.shards.empty()) TRY_OK(check_size(path_in(directory, info.file), info.bytes));
+  for (auto& shard : info.shards) TRY_OK(check_size(path_in(directory, shard.file), shard.bytes));
+  return StateDict::open(path_in(directory, info.file));
 }
 
 }  // namespace torchlift::bundle

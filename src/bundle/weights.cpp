@@ -12,6 +12,8 @@
 #include "base/kinds.hpp"
 #include "base/output_file.hpp"
 #include "base/text.hpp"
+#include "bundle/digest.hpp"
+#include "bundle/narrow.hpp"
 
 namespace torchlift::bundle {
 namespace {
@@ -37,19 +39,24 @@ struct Extent {
 
 std::optional<Extent> extent_of(const WeightSource& weight) {
   if (weight.sizes.size() != weight.strides.size() || weight.storage_offset < 0) return std::nullopt;
+  // Without elements nothing is reached, whatever the other sizes are.
+  if (std::find(weight.sizes.begin(), weight.sizes.end(), 0) != weight.sizes.end())
+    return std::all_of(weight.sizes.begin(), weight.sizes.end(), [](int64_t n) { return n >= 0; })
+               ? std::optional<Extent>(Extent{})
+               : std::nullopt;
   __int128 count = 1;
   __int128 last = weight.storage_offset;
   constexpr __int128 kLimit = __int128{1} << 60;
   for (size_t i = 0; i < weight.sizes.size(); ++i) {
     if (weight.sizes[i] < 0 || weight.strides[i] < 0) return std::nullopt;
     count *= weight.sizes[i];
-    if (weight.sizes[i] > 0) last += static_cast<__int128>(weight.sizes[i] - 1) * weight.strides[i];
+    last += static_cast<__int128>(weight.sizes[i] - 1) * weight.strides[i];
     if (count > kLimit || last > kLimit) return std::nullopt;
   }
   __int128 width = width_of(weight);
   Extent out{static_cast<uint64_t>(count * width), static_cast<uint64_t>(weight.storage_offset * width), 0};
-  out.end = count == 0 ? out.begin : static_cast<uint64_t>((last + 1) * width);
-  if (count > 0 && out.end > weight.record.size) return std::nullopt;
+  out.end = static_cast<uint64_t>((last + 1) * width);
+  if (out.end > weight.record.size) return std::nullopt;
   return out;
 }
 
@@ -173,19 +180,44 @@ class MappedRecord {
   ByteView view_;
 };
 
-// Writes the tensors' bytes in order, and sees to the checksums.
+// The bytes of `part`, float32, as `narrow`.
+void to_narrow(ByteView part, DType narrow, std::vector<std::byte>& out) {
+  out.resize(part.size() / 2);
+  for (size_t i = 0; i < part.size() / 4; ++i) {
+    uint32_t bits = read_u32(part, 4 * i);
+    uint16_t to = narrow == DType::BFloat16 ? bfloat16_of(bits) : float16_of(bits);
+    out[2 * i] = std::byte(to & 0xFF);
+    out[2 * i + 1] = std::byte(to >> 8);
+  }
+}
+
+// Hands the tensors' bytes on in order, digests them, and sees to the checksums.
 class Streamer {
  public:
-  Streamer(OutputFile& out, archive::Strict strict) : out_(out), strict_(strict), buffer_(kChunk) {}
+  explicit Streamer(archive::Strict strict) : strict_(strict), buffer_(kChunk) {}
 
-  Status add(const WeightSource& weight, const Extent& extent) {
-    if (extent.dense == 0) return Unit{};
+  // Answers the digest of the bytes. `out`: null where they are only to be seen.
+  Result<std::string> add(const WeightSource& weight, const Extent& extent, OutputFile* out) {
+    Digester digester;
+    if (extent.dense == 0) return digester.text();
     TRY(auto reader, archive::RecordReader::open(weight.record));
-    bool seen = !checked_.insert({key_of(weight.record), true}).second;
-    if (!seen && covers_record(weight, extent)) return copy_checked(weight, reader);
-    if (!seen) TRY_OK(check(weight.record));
-    if (is_dense(weight)) return copy(weight, extent, reader);
-    return gather(weight, extent, reader);
+    bool fresh = checked_.insert({key_of(weight.record), true}).second && weight.has_checksum;
+    bool whole = covers_record(weight, extent);
+    if (fresh && !whole) TRY_OK(check(weight.record));
+    if (!is_dense(weight)) {
+      TRY_OK(gather(weight, extent, reader, digester, out));
+      return digester.text();
+    }
+    uint32_t crc = 0;
+    for (uint64_t at = 0; at < extent.dense;) {
+      auto part = chunk(extent.dense - at);
+      TRY_OK(reader.read(extent.begin + at, part));
+      if (fresh && whole) crc = archive::crc32(crc, part);
+      TRY_OK(emit(weight, part, digester, out));
+      at += part.size();
+    }
+    if (fresh && whole && crc != weight.record.crc) TRY_OK(check(weight.record));
+    return digester.text();
   }
 
   std::vector<Diagnostic> take_warnings() { return std::move(warnings_); }
@@ -199,38 +231,23 @@ class Streamer {
     return Unit{};
   }
 
-  // One pass for copy and checksum.
-  Status copy_checked(const WeightSource& weight, const archive::RecordReader& reader) {
-    uint32_t crc = 0;
-    for (uint64_t at = 0; at < weight.record.size;) {
-      auto part = chunk(weight.record.size - at);
-      TRY_OK(reader.read(at, part));
-      crc = archive::crc32(crc, part);
-      TRY_OK(out_.write(part));
-      at += part.size();
+  Status emit(const WeightSource& weight, ByteView part, Digester& digester, OutputFile* out) {
+    if (weight.narrow) {
+      to_narrow(part, *weight.narrow, narrow_);
+      part = narrow_;
     }
-    return crc == weight.record.crc ? Status(Unit{}) : check(weight.record);
+    digester.update(part);
+    return out ? out->write(part) : Status(Unit{});
   }
 
-  Status copy(const WeightSource& weight, const Extent& extent, const archive::RecordReader& reader) {
-    if (const File* file = weight.record.source->file(); file != nullptr && weight.record.is_stored())
-      return out_.copy(*file, weight.record.offset + extent.begin, extent.dense);
-    for (uint64_t at = 0; at < extent.dense;) {
-      auto part = chunk(extent.dense - at);
-      TRY_OK(reader.read(extent.begin + at, part));
-      TRY_OK(out_.write(part));
-      at += part.size();
-    }
-    return Unit{};
-  }
-
-  Status gather(const WeightSource& weight, const Extent& extent, const archive::RecordReader& reader) {
+  Status gather(const WeightSource& weight, const Extent& extent, const archive::RecordReader& reader,
+                Digester& digester, OutputFile* out) {
     TRY(auto bytes, MappedRecord::open(weight.record, reader));
     Gatherer gatherer(weight);
     for (uint64_t done = 0; done < extent.dense;) {
       auto part = chunk(extent.dense - done);
       gatherer.next(bytes.view().data() + extent.begin, part);
-      TRY_OK(out_.write(part));
+      TRY_OK(emit(weight, part, digester, out));
       done += part.size();
     }
     return Unit{};
@@ -240,34 +257,35 @@ class Streamer {
     return std::span(buffer_).first(static_cast<size_t>(std::min<uint64_t>(left, kChunk)));
   }
 
-  OutputFile& out_;
   archive::Strict strict_;
-  std::vector<std::byte> buffer_;
+  std::vector<std::byte> buffer_, narrow_;
   std::map<RecordKey, bool> checked_;
   std::vector<Diagnostic> warnings_;
 };
 
-std::string json_list(std::span<const WeightSource> weights) {
+using Sources = std::vector<const WeightSource*>;
+
+std::string json_list(const Sources& weights) {
   JsonWriter json;
   json.begin_array();
-  for (auto& weight : weights) json.string(name_of(weight));
+  for (auto* weight : weights) json.string(name_of(*weight));
   json.end_array();
   return std::move(json).take();
 }
 
 // What a reader of the weights alone needs: the order, tied names, and which tensors are complex numbers stored as
 // pairs.
-std::vector<std::pair<std::string, std::string>> metadata_of(std::span<const WeightSource> weights) {
+std::vector<std::pair<std::string, std::string>> metadata_of(const Sources& weights) {
   std::vector<std::pair<std::string, std::string>> out = {{"argument_order", json_list(weights)}};
   JsonWriter aliases, pairs;
   aliases.begin_object();
   pairs.begin_object();
   bool has_aliases = false, has_pairs = false;
-  for (auto& weight : weights) {
-    for (size_t i = 1; i < weight.names.size(); ++i) aliases.key(weight.names[i]).string(name_of(weight));
-    has_aliases |= weight.names.size() > 1;
-    if (!is_complex(weight.dtype) || !info(weight.dtype).safetensors_name.empty()) continue;
-    pairs.key(name_of(weight)).string(info(weight.dtype).torch_name);
+  for (auto* weight : weights) {
+    for (size_t i = 1; i < weight->names.size(); ++i) aliases.key(weight->names[i]).string(name_of(*weight));
+    has_aliases |= weight->names.size() > 1;
+    if (!is_complex(weight->dtype) || !info(weight->dtype).safetensors_name.empty()) continue;
+    pairs.key(name_of(*weight)).string(info(weight->dtype).torch_name);
     has_pairs = true;
   }
   aliases.end_object();
@@ -276,18 +294,6 @@ std::vector<std::pair<std::string, std::string>> metadata_of(std::span<const Wei
   if (has_pairs) out.emplace_back("complex", std::move(pairs).take());
   out.emplace_back("format", "pt");
   return out;
-}
-
-// Stands for the weights' bytes without reading them: header, and place, size and checksum of what each tensor is made
-// from.
-std::string digest_of_sources(const std::string& header, const std::vector<const WeightSource*>& weights) {
-  std::string text = header;
-  for (auto* weight : weights) {
-    text += "\n" + std::to_string(weight->record.crc) + " " + std::to_string(weight->record.size) + " " +
-            std::to_string(weight->storage_offset);
-    for (int64_t stride : weight->strides) text += " " + std::to_string(stride);
-  }
-  return digest_of(bytes_of(text));
 }
 
 // What a small file may grow to: dense tensors to kMaxRepeatedBytes more than their records, and a deflated record,
@@ -317,9 +323,16 @@ Status check_growth(std::span<const WeightSource> weights, const std::vector<Ext
 
 }  // namespace
 
+std::vector<int64_t> dense_strides(const std::vector<int64_t>& sizes) {
+  std::vector<int64_t> out(sizes.size(), 1);
+  for (size_t i = sizes.size(); i-- > 1;)
+    if (__builtin_mul_overflow(out[i], std::max<int64_t>(sizes[i], 1), &out[i - 1])) out[i - 1] = INT64_MAX;
+  return out;
+}
+
 std::optional<ByteView> dense_view(const WeightSource& weight) {
   auto extent = extent_of(weight);
-  if (!extent || !is_dense(weight)) return std::nullopt;
+  if (!extent || !is_dense(weight) || weight.narrow) return std::nullopt;
   if (extent->dense == 0) return ByteView();
   auto record = archive::view(weight.record);
   return record ? slice(*record, extent->begin, extent->dense) : std::nullopt;
@@ -334,43 +347,159 @@ Result<std::vector<std::byte>> dense_bytes(const WeightSource& weight) {
   TRY(auto reader, archive::RecordReader::open(weight.record));
   if (is_dense(weight)) {
     TRY_OK(reader.read(extent->begin, out));
-    return out;
+  } else {
+    TRY(auto bytes, MappedRecord::open(weight.record, reader));
+    Gatherer(weight).next(bytes.view().data() + extent->begin, out);
   }
-  TRY(auto bytes, MappedRecord::open(weight.record, reader));
-  Gatherer(weight).next(bytes.view().data() + extent->begin, out);
-  return out;
+  if (!weight.narrow) return out;
+  std::vector<std::byte> narrow;
+  to_narrow(out, *weight.narrow, narrow);
+  return narrow;
 }
 
-Result<WrittenWeights> write_weights(const std::string& path, std::span<const WeightSource> weights,
-                                     archive::Strict strict) {
+std::string weights_digest(std::span<const std::string> headers, std::span<const StoredTensor> tensors) {
+  Digester digester;
+  for (auto& header : headers) digester.update(bytes_of(header));
+  for (auto& tensor : tensors) digester.update(bytes_of("\n" + tensor.digest));
+  return digester.text();
+}
+
+namespace {
+
+Result<std::vector<Extent>> extents_of(std::span<const WeightSource> weights, const std::string& path) {
   std::vector<Extent> extents;
   for (auto& weight : weights) {
     CHECK(!weight.names.empty()) << "a weight has a name";
+    CHECK(!weight.narrow || can_narrow(weight.dtype, *weight.narrow)) << "checked by whoever asked for it";
     auto extent = extent_of(weight);
     if (!extent) return not_inside(weight);
     extents.push_back(*extent);
   }
   TRY_OK(check_growth(weights, extents, weights.empty() ? path : file_of(weights.front())));
+  return extents;
+}
 
+uint64_t stored_bytes(const WeightSource& weight, const Extent& extent) {
+  return weight.narrow ? extent.dense / 2 : extent.dense;
+}
+
+// The numbers of the weights of each file, in the order of their bytes.
+std::vector<std::vector<size_t>> split(std::span<const WeightSource> weights, const std::vector<Extent>& extents,
+                                       uint64_t shard_size) {
   std::vector<size_t> order(weights.size());
   for (size_t i = 0; i < order.size(); ++i) order[i] = i;
-  std::stable_partition(order.begin(), order.end(), [&](size_t i) { return extents[i].dense % kAlignment == 0; });
-  std::vector<archive::SafetensorsEntry> entries;
-  std::vector<const WeightSource*> ordered;
+  std::stable_partition(order.begin(), order.end(),
+                        [&](size_t i) { return stored_bytes(weights[i], extents[i]) % kAlignment == 0; });
+  std::vector<std::vector<size_t>> out(1);
+  uint64_t filled = 0;
   for (size_t i : order) {
-    entries.push_back(archive::storage_of(name_of(weights[i]), weights[i].dtype, weights[i].sizes));
-    ordered.push_back(&weights[i]);
+    uint64_t bytes = stored_bytes(weights[i], extents[i]);
+    if (shard_size > 0 && !out.back().empty() && (bytes > shard_size || filled > shard_size - bytes)) {
+      out.emplace_back();
+      filled = 0;
+    }
+    out.back().push_back(i);
+    filled += bytes;
   }
+  return out;
+}
 
-  std::string header = archive::safetensors_header(entries, metadata_of(weights));
-  TRY(auto file, OutputFile::create(path));
-  TRY_OK(file.write(bytes_of(header)));
-  Streamer streamer(file, strict);
-  for (size_t i : order) TRY_OK(streamer.add(weights[i], extents[i]));
+// "weights-00001-of-00002.safetensors"
+std::string shard_name(size_t number, size_t count) {
+  auto digits = [](size_t n) {
+    std::string text = std::to_string(n);
+    return std::string(text.size() < 5 ? 5 - text.size() : 0, '0') + text;
+  };
+  return "weights-" + digits(number + 1) + "-of-" + digits(count) + ".safetensors";
+}
+
+// Of the Hugging Face convention.
+std::string index_json(std::span<const WeightSource> weights, const std::vector<std::string>& file_of_weight,
+                       uint64_t total) {
+  std::map<std::string_view, std::string_view> files;
+  for (size_t i = 0; i < weights.size(); ++i) files.emplace(name_of(weights[i]), file_of_weight[i]);
+  JsonWriter json(2);
+  json.begin_object();
+  json.key("metadata").begin_object().key("total_size").integer(static_cast<int64_t>(total)).end_object();
+  json.key("weight_map").begin_object();
+  for (auto& [name, file] : files) json.key(name).string(file);
+  json.end_object().end_object();
+  return std::move(json).take() + "\n";
+}
+
+}  // namespace
+
+Result<WrittenWeights> write_weights(const std::string& path, std::span<const WeightSource> weights,
+                                     archive::Strict strict, uint64_t shard_size) {
+  TRY(auto extents, extents_of(weights, path));
+  auto files = split(weights, extents, shard_size);
+  std::string folder = path.substr(0, path.rfind('/') + 1);
   WrittenWeights out;
-  out.info = {std::string(kWeightsFile), digest_of_sources(header, ordered), file.size()};
+  out.info.file = kWeightsFile;
+  out.info.tensors.resize(weights.size());
+  std::vector<std::string> headers, file_of_weight(weights.size());
+  uint64_t total = 0;
+  Streamer streamer(strict);
+  for (size_t k = 0; k < files.size(); ++k) {
+    std::vector<archive::SafetensorsEntry> entries;
+    for (size_t i : files[k])
+      entries.push_back(archive::storage_of(name_of(weights[i]), stored_dtype(weights[i]), weights[i].sizes));
+    std::vector<size_t> in_order = files[k];
+    std::sort(in_order.begin(), in_order.end());
+    Sources sources;
+    for (size_t i : in_order) sources.push_back(&weights[i]);
+    headers.push_back(archive::safetensors_header(entries, metadata_of(sources)));
+    std::string name = shard_name(k, files.size());
+    TRY(auto file, OutputFile::create(files.size() == 1 ? path : folder + name));
+    TRY_OK(file.write(bytes_of(headers.back())));
+    for (size_t i : files[k]) {
+      TRY(out.info.tensors[i].digest, streamer.add(weights[i], extents[i], &file));
+      out.info.tensors[i].name = name_of(weights[i]);
+      file_of_weight[i] = name;
+      total += stored_bytes(weights[i], extents[i]);
+    }
+    out.info.bytes += file.size();
+    if (files.size() > 1) out.info.shards.push_back({name, file.size(), ""});
+    TRY_OK(file.finish());
+  }
+  if (files.size() > 1) {
+    out.info.file = kWeightsIndex;
+    TRY_OK(write_file(folder + std::string(kWeightsIndex), bytes_of(index_json(weights, file_of_weight, total))));
+  }
+  out.info.digest = weights_digest(headers, out.info.tensors);
   out.warnings = streamer.take_warnings();
-  TRY_OK(file.finish());
+  return out;
+}
+
+Result<WrittenWeights> refer_to_weights(const std::string& path, const std::string& archive_digest,
+                                        std::span<const WeightSource> weights, archive::Strict strict) {
+  TRY(auto extents, extents_of(weights, path));
+  WrittenWeights out;
+  out.info.file = path;
+  out.info.digest = archive_digest;
+  out.info.reference = true;
+  std::vector<Diagnostic> problems;
+  Streamer streamer(strict);
+  for (size_t i = 0; i < weights.size(); ++i) {
+    auto& weight = weights[i];
+    const File* file = weight.record.source ? weight.record.source->file() : nullptr;
+    std::string problem;
+    if (weight.narrow) problem = "is to be stored as another dtype";
+    else if (!is_dense(weight)) problem = "does not lie there in row-major order";
+    else if (extents[i].dense > 0 && !weight.record.is_stored()) problem = "is deflated there";
+    else if (extents[i].dense > 0 && !file) problem = "lies in an archive within the archive that is deflated";
+    if (!problem.empty()) {
+      problems.push_back(
+          diagnose(Kind::WeightReference, {{"name", name_of(weight)}, {"problem", problem}}, file_of(weight)));
+      continue;
+    }
+    if (file) out.info.bytes = file->size();
+    TRY(auto digest, streamer.add(weight, extents[i], nullptr));
+    out.info.tensors.push_back(
+        {name_of(weight), std::move(digest), extents[i].dense == 0 ? 0 : weight.record.offset + extents[i].begin});
+  }
+  if (!problems.empty()) return problems;
+  out.warnings = streamer.take_warnings();
   return out;
 }
 

@@ -1,164 +1,18 @@
 #include "bundle/write.hpp"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
-#include <atomic>
-#include <cerrno>
-#include <cstdio>
-#include <cstring>
 #include <filesystem>
-#include <optional>
 #include <utility>
 
 #include "base/kinds.hpp"
 #include "base/output_file.hpp"
 #include "base/text.hpp"
 #include "bundle/signature.hpp"
+#include "bundle/staging.hpp"
 
 namespace torchlift::bundle {
 namespace {
 
 namespace fs = std::filesystem;
-
-Diagnostic cannot_write(const fs::path& path, int error) {
-  return diagnose(Kind::CannotWrite, {{"path", path.string()}, {"reason", std::string(std::strerror(error))}});
-}
-
-void sync_directory(const fs::path& path) {
-  int descriptor = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (descriptor < 0) return;
-  ::fsync(descriptor);  // a file system that cannot sync a directory is no error
-  ::close(descriptor);
-}
-
-// An absolute path without a link at its end, so that its parent is where the rename happens.
-Result<fs::path> target_of(const std::string& directory) {
-  if (directory.empty()) return cannot_write(directory, ENOENT);
-  std::error_code error;
-  fs::path path = fs::absolute(directory, error);
-  if (!error) path = fs::weakly_canonical(path, error);
-  if (error) return cannot_write(directory, error.value());
-  if (!path.has_filename()) path = path.parent_path();
-  if (!path.has_filename()) return cannot_write(directory, EBUSY);  // the root directory
-  return path;
-}
-
-bool belongs_to_bundle(const std::string& name) {
-  return name == kManifestFile || name == kWeightsFile ||
-         (name.starts_with("model") && (name.ends_with(".mlir") || name.ends_with(".mlirbc")));
-}
-
-// Whether something is there that the new bundle replaces. What is no bundle is refused.
-Result<bool> has_bundle(const fs::path& target) {
-  std::error_code error;
-  fs::file_status status = fs::status(target, error);
-  if (status.type() == fs::file_type::not_found) return false;
-  if (error) return cannot_write(target, error.value());
-  if (!fs::is_directory(status)) return cannot_write(target, ENOTDIR);
-  bool has_manifest = false;
-  std::optional<std::string> foreign, first;
-  fs::directory_iterator entries(target, error), end;
-  for (; !error && entries != end; entries.increment(error)) {
-    std::string name = entries->path().filename().string();
-    has_manifest |= name == kManifestFile;
-    if (!first || name < *first) first = name;
-    bool ours = belongs_to_bundle(name) && !entries->is_directory(error);
-    if (!ours && (!foreign || name < *foreign)) foreign = name;
-  }
-  if (error) return cannot_write(target, error.value());
-  if (!foreign && first && !has_manifest) foreign = first;
-  if (foreign) return diagnose(Kind::OutputOccupied, {{"path", target.string()}, {"entry", *foreign}});
-  return has_manifest;
-}
-
-// A directory beside the target, and folders above both that had to be made: all gone again unless it takes its place.
-class Staging {
- public:
-  static Result<Staging> create(const fs::path& target);
-  Staging(Staging&& other) noexcept { *this = std::move(other); }
-  Staging& operator=(Staging&& other) noexcept {
-    std::swap(target_, other.target_);
-    std::swap(path_, other.path_);
-    std::swap(made_, other.made_);
-    return *this;
-  }
-  ~Staging() {
-    std::error_code ignored;
-    if (!path_.empty()) fs::remove_all(path_, ignored);
-    for (size_t i = made_.size(); i-- > 0;) ::rmdir(made_[i].c_str());
-  }
-
-  std::string file(std::string_view name) const { return (path_ / name).string(); }
-  Status take_place(bool replace);
-
- private:
-  Staging() = default;
-  Status make_parents();
-  Status swap_with_old();
-  fs::path target_;
-  fs::path path_;
-  std::vector<fs::path> made_;
-};
-
-Result<Staging> Staging::create(const fs::path& target) {
-  static std::atomic<uint64_t> count{0};
-  Staging staging;
-  staging.target_ = target;
-  TRY_OK(staging.make_parents());
-  std::string stem = "." + target.filename().string().substr(0, 100) + "." + std::to_string(::getpid()) + ".";
-  fs::path path;
-  int failed = 0;
-  do {
-    path = target.parent_path() / (stem + std::to_string(count++) + ".tmp");
-    failed = ::mkdir(path.c_str(), 0777);
-  } while (failed != 0 && errno == EEXIST);
-  if (failed != 0) return cannot_write(target, errno);
-  staging.path_ = path;
-  return staging;
-}
-
-Status Staging::make_parents() {
-  std::vector<fs::path> missing;
-  std::error_code error;
-  for (fs::path parent = target_.parent_path(); !fs::exists(parent, error) && !error && parent.has_relative_path();
-       parent = parent.parent_path())
-    missing.push_back(parent);
-  if (error) return cannot_write(target_, error.value());
-  for (size_t i = missing.size(); i-- > 0;) {
-    if (::mkdir(missing[i].c_str(), 0777) == 0) made_.push_back(missing[i]);
-    else if (errno != EEXIST) return cannot_write(target_, errno);
-  }
-  return Unit{};
-}
-
-Status Staging::take_place(bool replace) {
-  sync_directory(path_);
-  if (replace) TRY_OK(swap_with_old());
-  else if (::rename(path_.c_str(), target_.c_str()) != 0) return cannot_write(target_, errno);
-  else path_.clear();
-  made_.clear();
-  sync_directory(target_.parent_path());
-  return Unit{};
-}
-
-// The old bundle becomes the staging directory, which the destructor removes. On file systems that cannot exchange two
-// names the old bundle is set aside first.
-Status Staging::swap_with_old() {
-  if (::renameat2(AT_FDCWD, path_.c_str(), AT_FDCWD, target_.c_str(), RENAME_EXCHANGE) == 0) return Unit{};
-  if (errno != EINVAL && errno != ENOSYS) return cannot_write(target_, errno);
-  fs::path old = path_;
-  old += ".old";
-  if (::rename(target_.c_str(), old.c_str()) != 0) return cannot_write(target_, errno);
-  if (::rename(path_.c_str(), target_.c_str()) != 0) {
-    int error = errno;
-    ::rename(old.c_str(), target_.c_str());
-    return cannot_write(target_, error);
-  }
-  path_ = old;
-  return Unit{};
-}
 
 // The sources are the arguments that are no inputs: same order, names and types. Anything else is our own mistake.
 Status check_sources(const Bundle& bundle) {
@@ -173,10 +27,33 @@ Status check_sources(const Bundle& bundle) {
       auto& source = bundle.weights[next++];
       if (source.names.empty() || source.names.front() != argument.name)
         return wrong("`" + argument.name + "` is not weight " + std::to_string(next - 1));
-      if (TensorType{source.dtype, source.sizes} != argument.type)
+      if (TensorType{stored_dtype(source), source.sizes} != argument.type)
         return wrong("`" + argument.name + "` has another type than its source");
     }
     if (next != bundle.weights.size()) return wrong("program `" + program.file + "` does not take all weights");
+  }
+  return Unit{};
+}
+
+// The model file as a bundle names it: from the bundle's own folder.
+std::string reference_path(const fs::path& target, const Bundle& bundle) {
+  for (auto& weight : bundle.weights) {
+    if (!weight.record.source) continue;
+    std::error_code error;
+    fs::path file = fs::weakly_canonical(fs::absolute(weight.record.source->name(), error), error);
+    return error ? weight.record.source->name() : file.lexically_relative(target).string();
+  }
+  return bundle.manifest.source.file;
+}
+
+Status write_samples(const Staging& staging, Bundle& bundle) {
+  bundle.manifest.samples.clear();
+  for (size_t i = 0; i < bundle.samples.size(); ++i) {
+    std::string name =
+        bundle.samples.size() == 1 ? "sample.safetensors" : "sample." + std::to_string(i) + ".safetensors";
+    TRY_OK(archive::write_safetensors(staging.file(name), bundle.samples[i].tensors, bundle.samples[i].metadata));
+    TRY(auto file, File::open(staging.file(name)));
+    bundle.manifest.samples.push_back({name, file.size(), digest_of(file.bytes())});
   }
   return Unit{};
 }
@@ -197,12 +74,19 @@ Result<WrittenBundle> write(const std::string& directory, Bundle bundle) {
 
   TRY(auto staging, Staging::create(target));
   WrittenBundle out;
+  std::optional<Source> bound = bundle.manifest.weights ? bundle.manifest.weights->bound : std::nullopt;
   bundle.manifest.weights.reset();
-  if (bundle.with_weights) {
-    TRY(auto weights, write_weights(staging.file(kWeightsFile), bundle.weights, bundle.strict));
+  if (bundle.weights_as != WeightsAs::None) {
+    TRY(auto weights,
+        bundle.weights_as == WeightsAs::Reference
+            ? refer_to_weights(reference_path(target, bundle), bundle.manifest.source.digest, bundle.weights,
+                               bundle.strict)
+            : write_weights(staging.file(kWeightsFile), bundle.weights, bundle.strict, bundle.shard_size));
     bundle.manifest.weights = std::move(weights.info);
+    bundle.manifest.weights->bound = std::move(bound);
     out.warnings = std::move(weights.warnings);
   }
+  TRY_OK(write_samples(staging, bundle));
   for (size_t i = 0; i < bundle.programs.size(); ++i)
     TRY_OK(write_file(staging.file(bundle.manifest.programs[i].file), bytes_of(bundle.programs[i])));
   TRY_OK(write_file(staging.file(kManifestFile), bytes_of(to_json(bundle.manifest))));

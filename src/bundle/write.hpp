@@ -5,16 +5,31 @@
 #include <vector>
 
 #include "archive/record.hpp"
+#include "archive/safetensors.hpp"
 #include "bundle/manifest.hpp"
 #include "bundle/weights.hpp"
 
 namespace torchlift::bundle {
 
+enum class WeightsAs : uint8_t {
+  None,
+  Copy,
+  Reference,  // to their places in the model file, which stays where it is
+};
+
+// Inputs of a call and the results that are expected: a case file (tools/corpus/README.md). Views.
+struct Sample {
+  std::vector<archive::SafetensorsData> tensors;
+  std::vector<std::pair<std::string, std::string>> metadata;
+};
+
 struct Bundle {
   Manifest manifest;                  // digests of the programs and `weights` are filled in by write
   std::vector<std::string> programs;  // their texts, in the order of manifest.programs
   std::vector<WeightSource> weights;  // in the order of the arguments
-  bool with_weights = true;           // false: `--weights none`
+  WeightsAs weights_as = WeightsAs::Copy;
+  uint64_t shard_size = 0;  // bytes of tensors in one file; 0: all
+  std::vector<Sample> samples{};
   archive::Strict strict = archive::Strict::No;
 };
 

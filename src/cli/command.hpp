@@ -59,9 +59,30 @@ struct ImportOptions {
   std::string directory;
   LiftOptions lift;
   bool with_weights = true;
+  bool reference = false;            // weights stay in the file
+  int64_t shard_size = 0;            // bytes of weights in one file; 0: all
+  std::vector<std::string> samples;  // case files: inputs, and the results that are expected
   bool locations = false;
 };
 Result<Output> run_import(const ImportOptions& options);
+
+struct BindCommandOptions {
+  std::string directory;
+  std::string state;
+  std::string output;                 // a new bundle's directory; empty: the bundle itself
+  std::string key;                    // of the dict of tensors in a file of torch.save
+  std::vector<std::string> prefixes;  // "module.="
+  bool strict = false;
+  bool allow_missing = false;
+};
+Result<Output> run_bind(const BindCommandOptions& options);
+
+struct VerifyBundleOptions {
+  std::string directory;
+  bool run = false;  // the samples, too
+  std::string plugin;
+};
+Result<Output> run_verify_bundle(const VerifyBundleOptions& options);
 
 struct RunOptions {
   std::string model;                // a .pt2 file or a bundle's directory

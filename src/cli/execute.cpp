@@ -114,7 +114,7 @@ Result<LoadedModel> LoadedModel::open(const std::string& path, const LiftOptions
   TRY(auto file, ModelFile::open(path, options.model));
   LoadedModel out(std::move(file), options);
   if (!weights.empty()) {
-    TRY(out.weights_, archive::SafetensorsFile::open(weights));
+    TRY(out.weights_, bundle::StateDict::open(weights));
   }
   return out;
 }
@@ -173,9 +173,13 @@ Status LoadedModel::keep_state() {
 
 Status LoadedModel::make_residents(const Lifted& lifted) {
   residents_.clear();
-  std::vector<ByteView> bound;
+  bound_ = {};
+  bundle::Match matched;
   if (weights_) {
-    TRY(bound, bundle::bind(lifted.program, *weights_));
+    bundle::Manifest manifest;  // what a manifest would say of the weights
+    manifest.inlined = lifted.inlined;
+    TRY(matched, bundle::match(manifest, lifted.program, *weights_));
+    TRY(bound_, bundle::views_of(matched));
   } else if (!checked_) {
     TRY_OK(check_records(lifted.weights, options_.strict, notes_));
   }
@@ -185,8 +189,8 @@ Status LoadedModel::make_residents(const Lifted& lifted) {
     bundle::TensorType type{weight.dtype, weight.sizes};
     if (auto kept = state_.find(weight.names.front()); kept != state_.end()) {
       residents_.push_back(kept->second);
-    } else if (weights_) {
-      residents_.push_back(run::HostTensor::view(type, bound[i]));
+    } else if (weights_ && !matched.sources[i].names.empty()) {
+      residents_.push_back(run::HostTensor::view(type, bound_.arguments[i]));
     } else if (auto view = bundle::dense_view(weight)) {
       residents_.push_back(run::HostTensor::view(type, *view));
     } else {

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "bundle/bind.hpp"
 #include "cli/case_file.hpp"
 #include "cli/command.hpp"
 #include "cli/importer.hpp"
@@ -57,7 +58,8 @@ class LoadedModel {
 
   ModelFile file_;
   LiftOptions options_;
-  std::optional<archive::SafetensorsFile> weights_;
+  std::optional<bundle::StateDict> weights_;
+  bundle::BoundWeights bound_;
   std::optional<bundle::Program> program_;
   std::string text_;                              // of the program
   std::vector<run::HostTensor> residents_;        // what the session points to

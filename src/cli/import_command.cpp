@@ -7,6 +7,7 @@
 #include "base/json.hpp"
 #include "base/kinds.hpp"
 #include "bundle/write.hpp"
+#include "cli/compare.hpp"
 #include "cli/execute.hpp"
 #include "cli/importer.hpp"
 #include "cli/version.hpp"
@@ -37,6 +38,34 @@ Status expect_steady(const Lifted& lifted) {
   }
   if (!problems.empty()) return problems;
   return Unit{};
+}
+
+// A case file whose inputs some program takes, and which holds what is expected.
+Result<archive::SafetensorsFile> read_sample(const std::string& path, const bundle::Manifest& manifest) {
+  auto wrong = [&](std::string problem, std::string advice) {
+    return diagnose(Kind::SampleFile, {{"problem", std::move(problem)}, {"advice", std::move(advice)}}, path);
+  };
+  TRY(auto file, read_case_file(path));
+  if (!expects_something(file))
+    return wrong("holds no `out.`, `mut.` or `mutin.`", "store what PyTorch answers beside the inputs");
+  TRY(auto leaves, leaves_of(file, manifest.programs.front().inputs, {path}));
+  std::vector<bundle::TensorType> types;
+  for (auto& leaf : leaves)
+    if (auto* tensor = std::get_if<run::HostTensor>(&leaf)) types.push_back(tensor->type());
+  TRY(size_t program, run::select_program(manifest, types, path));
+  TRY(auto arguments, arguments_of(manifest.programs[program], leaves));
+  TRY(auto raw, archive::SafetensorsFile::open(path));
+  for (auto& argument : manifest.programs[program].arguments)
+    if (argument.leaf && !raw.find("in." + std::to_string(*argument.leaf)))
+      return wrong("has no `in." + std::to_string(*argument.leaf) + "`", "name the inputs `in.0`, `in.1`, ...");
+  return raw;
+}
+
+bundle::Sample sample_of(const archive::SafetensorsFile& file) {
+  bundle::Sample out;
+  for (auto& tensor : file.tensors()) out.tensors.push_back({{tensor.name, tensor.dtype, tensor.shape}, tensor.bytes});
+  out.metadata = file.metadata();
+  return out;
 }
 
 std::string text_of(const bundle::Argument& argument) {
@@ -80,7 +109,13 @@ Result<Output> run_import(const ImportOptions& options) {
   TRY(auto programs, parse_dims(options.lift.dims));
   TRY(auto file, ModelFile::open(options.file, options.lift.model));
   bundle::Bundle bundle;
-  bundle.with_weights = options.with_weights;
+  if (!options.with_weights) bundle.weights_as = bundle::WeightsAs::None;
+  if (options.reference) bundle.weights_as = bundle::WeightsAs::Reference;
+  bundle.shard_size = static_cast<uint64_t>(options.shard_size);
+  if (options.reference && options.shard_size > 0)
+    return diagnose(Kind::WeightsOption, {{"option", std::string("--shard-size")},
+                                          {"problem", std::string("splits a file that is not written")},
+                                          {"advice", std::string("leave out `--weights reference`")}});
   bundle.strict = options.lift.strict ? archive::Strict::Yes : archive::Strict::No;
   bundle.manifest.producer = "torchlift " + std::string(kVersion);
   bundle.manifest.source = file.source();
@@ -98,6 +133,7 @@ Result<Output> run_import(const ImportOptions& options) {
     lifted.program.file = "model" + sizes.suffix + (options.lift.program == "artifact" ? ".mlirbc" : ".mlir");
     if (bundle.programs.empty()) {
       bundle.weights = std::move(lifted.weights);
+      bundle.manifest.inlined = std::move(lifted.inlined);
       bundle.manifest.inputs = tree_for(lifted.input_tree, lifted.program.inputs.size());
       bundle.manifest.outputs = tree_for(lifted.output_tree, lifted.program.outputs.size());
       notes = std::move(lifted.notes);
@@ -105,6 +141,12 @@ Result<Output> run_import(const ImportOptions& options) {
     bundle.manifest.programs.push_back(std::move(lifted.program));
     bundle.programs.push_back(std::move(lifted.text));
   }
+  std::vector<archive::SafetensorsFile> samples;
+  for (auto& path : options.samples) {
+    TRY(auto sample, read_sample(path, bundle.manifest));
+    samples.push_back(std::move(sample));
+  }
+  for (auto& sample : samples) bundle.samples.push_back(sample_of(sample));
   InterruptScope scope;
   TRY(auto written, bundle::write(options.directory, std::move(bundle)));
   Output out = describe(options.directory, written.manifest);

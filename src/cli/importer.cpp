@@ -6,6 +6,7 @@
 #include "aten/ops.hpp"
 #include "base/kinds.hpp"
 #include "base/text.hpp"
+#include "bundle/state_dict.hpp"
 #include "cli/artifact.hpp"
 #include "cli/custom.hpp"
 #include "frontend/script/load.hpp"
@@ -51,14 +52,31 @@ lower::Precision precision_of(const std::string& name) {
   return lower::Precision::Highest;
 }
 
+// Each size over the program's symbols, where one depends on them.
+std::vector<std::string> sizes_of(const Dims& shape) {
+  std::vector<std::string> out;
+  bool symbolic = std::any_of(shape.begin(), shape.end(), [](const Dim& dim) { return dim.is_symbolic(); });
+  for (auto& dim : shape)
+    if (symbolic) out.push_back(dim.expr().text());
+  return out;
+}
+
 bundle::Program describe(const lower::Lowered& lowered, const torch::Bindings& sizes) {
   bundle::Program out;
   for (auto& [symbol, size] : sizes) out.dims.push_back({symbol, size.concrete()});
   for (auto& argument : lowered.arguments)
-    out.arguments.push_back({role_of(argument.role), argument.name, argument.aliases,
-                             type_of(argument.dtype, argument.shape), argument.leaf, argument.result});
+    out.arguments.push_back({role_of(argument.role),
+                             argument.name,
+                             argument.aliases,
+                             type_of(argument.dtype, argument.shape),
+                             argument.leaf,
+                             argument.result,
+                             {},
+                             true,
+                             sizes_of(argument.shape)});
   for (auto& result : lowered.results)
-    out.results.push_back({role_of(result.role), result.name, result.aliases, type_of(result.dtype, result.shape)});
+    out.results.push_back({role_of(result.role), result.name, result.aliases, type_of(result.dtype, result.shape),
+                           sizes_of(result.shape)});
   for (auto& leaf : lowered.inputs) out.inputs.push_back(leaf_of(leaf));
   for (auto& leaf : lowered.outputs) out.outputs.push_back(leaf_of(leaf));
   return out;
@@ -81,14 +99,9 @@ Result<ModelFile> ModelFile::open(const std::string& path, const std::string& mo
 }
 
 bundle::Source ModelFile::source() const {
-  std::vector<std::string> lines;
-  for (auto& member : archive_->zip().members())
-    lines.push_back(quoted(member.name) + " " + std::to_string(member.size) + " " + std::to_string(member.crc) + "\n");
-  std::sort(lines.begin(), lines.end());
-  std::string directory = join(lines, "", [](const std::string& line) { return line; });
   size_t slash = path().rfind('/');
   return {slash == std::string::npos ? path() : path().substr(slash + 1), is_script_ ? "torchscript" : "pt2",
-          bundle::digest_of(bytes_of(directory))};
+          bundle::digest_of(archive_->zip())};
 }
 
 bundle::WeightSource ModelFile::weight_source(const lower::EntryArgument& argument) const {
@@ -107,6 +120,27 @@ bundle::WeightSource ModelFile::weight_source(const lower::EntryArgument& argume
   out.storage_offset = argument.whole_record ? 0 : weight.storage_offset;
   if (weight.record.has_value()) out.record = loaded_.records[weight.record.at()];
   return out;
+}
+
+// All names of a weight: those of tied ones name the same view of the same storage.
+std::vector<std::string> ModelFile::names_of(torch::WeightId id) const {
+  const torch::Weight& a = weight_of(id);
+  if (a.is_constant) return {};
+  std::vector<std::string> out = {a.name};
+  for (const torch::Weight& b : loaded_.program.weights)
+    if (&b != &a && a.record.has_value() && b.record == a.record && b.dtype == a.dtype &&
+        b.storage_offset == a.storage_offset && b.sizes == a.sizes && b.strides == a.strides)
+      out.push_back(b.name);
+  return out;
+}
+
+// Constants of the code, and buffers that are not persistent, are in no state dict.
+bool ModelFile::in_state_dict(torch::WeightId id) const {
+  if (weight_of(id).is_constant) return false;
+  for (auto& input : loaded_.program.inputs)
+    if (input.weight == id)
+      return input.kind == torch::InputKind::Parameter || (input.kind == torch::InputKind::Buffer && input.persistent);
+  return true;
 }
 
 // Names the file in what the evaluator says, which does not know it.
@@ -153,17 +187,24 @@ Result<Lifted> ModelFile::lift_program(const torch::Program& program, lower::Opt
   how.custom = std::move(*custom);
   if (options.operators) how.own_schemas = options.operators->schemas;
   how.inline_below = options.inline_below;
-  how.read_weight = [this](torch::WeightId id) {
+  std::map<std::string, bundle::InlinedWeight> inlined;
+  how.read_weight = [&, this](torch::WeightId id) -> Result<std::vector<std::byte>> {
     lower::EntryArgument argument;
     argument.name = loaded_.program.weights[id.at()].name;
     argument.weight = id;
-    return bundle::dense_bytes(weight_source(argument));
+    TRY(auto bytes, bundle::dense_bytes(weight_source(argument)));
+    for (auto& name : names_of(id))
+      inlined[name] = {name, {weight_of(id).dtype, weight_of(id).sizes}, bundle::digest_of(ByteView(bytes))};
+    return bytes;
   };
   auto lowered = lower::lower(program, table_of(options), how);
   if (!lowered) return placed(std::move(lowered.errors()));
 
   Lifted out;
   out.program = describe(*lowered, how.sizes);
+  for (size_t i = 0; i < lowered->arguments.size(); ++i)
+    if (auto& weight = lowered->arguments[i].weight) out.program.arguments[i].in_state_dict = in_state_dict(*weight);
+  for (auto& [name, weight] : inlined) out.inlined.push_back(std::move(weight));
   auto program_bytes = program_of(*lowered, options, locations);
   if (!program_bytes) return placed(std::move(program_bytes.errors()));
   out.text = std::move(*program_bytes);

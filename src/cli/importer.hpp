@@ -18,10 +18,11 @@ namespace torchlift::cli {
 
 // One specialised program, and where its weights lie.
 struct Lifted {
-  bundle::Program program;                    // without file name and digest
-  std::string text;                           // StableHLO, as text or as a portable artifact
-  std::vector<bundle::WeightSource> weights;  // of the arguments that are no inputs, in order
-  std::vector<stablehlo::Type> result_types;  // of program.results, with the expressions of their sizes
+  bundle::Program program;                     // without file name and digest
+  std::string text;                            // StableHLO, as text or as a portable artifact
+  std::vector<bundle::WeightSource> weights;   // of the arguments that are no inputs, in order
+  std::vector<bundle::InlinedWeight> inlined;  // weights whose values are part of the text, sorted by name
+  std::vector<stablehlo::Type> result_types;   // of program.results, with the expressions of their sizes
   std::vector<Diagnostic> notes;
   lower::Agreement agreement;
   std::vector<lower::Lowered::PinnedSize> pins;
@@ -53,6 +54,9 @@ class ModelFile {
   Result<Lifted> lift_program(const torch::Program& program, lower::Options how, const LiftOptions& options,
                               bool locations) const;
   bundle::WeightSource weight_source(const lower::EntryArgument& argument) const;
+  const torch::Weight& weight_of(torch::WeightId id) const { return loaded_.program.weights[id.at()]; }
+  std::vector<std::string> names_of(torch::WeightId id) const;
+  bool in_state_dict(torch::WeightId id) const;
   std::vector<Diagnostic> placed(std::vector<Diagnostic> problems) const;
 
   std::unique_ptr<archive::Archive> archive_;

@@ -19,6 +19,7 @@ constexpr const char* kFooter = R"(Examples:
   torchlift import model.pt2 -o bundle                  one program, for the sizes of the example inputs
   torchlift import model.pt2 -o bundle --dim x.0=1,8    one for each batch size, one weights file for both
   torchlift run bundle --inputs x.npy -o y.safetensors
+  torchlift bind bundle finetuned.safetensors           other weights for the same programs
   torchlift verify model.pt2 --inputs case.safetensors  compares with the results in the file
   torchlift inspect model.pt2                           arguments, results, operators, free sizes
 
@@ -28,6 +29,8 @@ Exit codes: 0 ok, 1 the file or the request was refused, 2 the command line, 3 t
 struct Options {
   bool json = false;
   ImportOptions import_;
+  BindCommandOptions bind;
+  VerifyBundleOptions verify_bundle;
   RunOptions run;
   VerifyOptions verify;
   InspectOptions inspect;
@@ -103,14 +106,50 @@ void add_import(CLI::App& app, ImportOptions& options, std::string& weights) {
   command->add_option("-o,--output", options.directory, "the bundle's directory; a bundle that is there is replaced")
       ->required()
       ->type_name("DIR");
-  command->add_option("--weights", weights, "none: write the program only")
-      ->check(CLI::IsMember({"copy", "none"}))
+  command->add_option("--weights", weights, "none: write the program only; reference: leave them in FILE")
+      ->check(CLI::IsMember({"copy", "none", "reference"}))
       ->capture_default_str();
+  command->add_option("--shard-size", options.shard_size, "split the weights into files of so many bytes")
+      ->check(CLI::PositiveNumber)
+      ->type_name("BYTES");
+  command->add_option("--sample", options.samples, "inputs and expected results (a case file), stored in the bundle")
+      ->type_name("FILE.safetensors")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   command->add_flag("--locations", options.locations, "write the model's source lines into the program");
   add_lift(command, options.lift);
   command->footer(
       "Examples:\n  torchlift import model.pt2 -o bundle\n  torchlift import model.pt2 -o bundle --dim x.0=1,8,32\n"
       "  torchlift import model.pt2 -o bundle --precision default --weights none");
+}
+
+void add_bind(CLI::App& app, BindCommandOptions& options) {
+  auto* command = app.add_subcommand("bind", "put a checkpoint into a bundle, without another import");
+  command->add_option("DIR", options.directory, "the bundle's directory")->required();
+  command
+      ->add_option("STATE", options.state,
+                   "safetensors, a `state_dict` saved by torch.save, or a `.index.json` of shards of either")
+      ->required();
+  command->add_option("-o,--output", options.output, "write a new bundle there; default: DIR is replaced, whole")
+      ->type_name("DIR");
+  command->add_option("--key", options.key, "of the state dict in a file of torch.save that holds more: state_dict");
+  command->add_option("--prefix", options.prefixes, "names that begin with OLD begin with NEW: module.=")
+      ->type_name("OLD=NEW")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  command->add_flag("--strict", options.strict, "a name that belongs to no weight, or a wrong checksum, is an error");
+  command->add_flag("--allow-missing", options.allow_missing, "weights that are not in the file keep their values");
+  command->footer(
+      "Examples:\n  torchlift bind bundle finetuned.safetensors\n"
+      "  torchlift bind bundle checkpoint.pt --key state_dict --prefix module.= -o tuned");
+}
+
+void add_verify_bundle(CLI::App& app, VerifyBundleOptions& options) {
+  auto* command = app.add_subcommand("verify-bundle", "say everything that is wrong with a bundle; needs no device");
+  command->add_option("DIR", options.directory, "the bundle's directory")->required();
+  command->add_flag("--run", options.run, "run the stored samples, too, and compare (exit code 3 if they differ)");
+  command->add_option("--plugin", options.plugin, "PJRT plugin for --run: a path or a short name");
+  command->footer("Examples:\n  torchlift verify-bundle bundle\n  torchlift verify-bundle bundle --run");
 }
 
 void add_run_command(CLI::App& app, RunOptions& options) {
@@ -212,6 +251,8 @@ int dispatch(const CLI::App& app, Options& options) {
   if (app.got_subcommand("worker"))
     return run_worker(options.worker_plugin, options.worker_out, options.worker_program);
   if (app.got_subcommand("import")) return print(run_import(options.import_), options.json);
+  if (app.got_subcommand("bind")) return print(run_bind(options.bind), options.json);
+  if (app.got_subcommand("verify-bundle")) return print(run_verify_bundle(options.verify_bundle), options.json);
   if (app.got_subcommand("run")) return print(run_run(options.run), options.json);
   if (app.got_subcommand("verify")) return print(run_verify(options.verify), options.json);
   if (app.got_subcommand("inspect")) return print(run_inspect(options.inspect), options.json);
@@ -244,6 +285,8 @@ int run(int argc, char** argv) {
   app.fallthrough();
   app.footer(kFooter);
   add_import(app, options.import_, weights);
+  add_bind(app, options.bind);
+  add_verify_bundle(app, options.verify_bundle);
   add_run_command(app, options.run);
   add_verify(app, options.verify);
   add_others(app, options);
@@ -265,6 +308,7 @@ int run(int argc, char** argv) {
     return failed ? static_cast<int>(ExitCode::Usage) : 0;
   }
   options.import_.with_weights = weights != "none";
+  options.import_.reference = weights == "reference";
   return dispatch(app, options);
 }
 

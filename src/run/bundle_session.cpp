@@ -58,7 +58,8 @@ Result<size_t> select_program(const bundle::Manifest& manifest, std::span<const 
 // In the order of their making; destroyed in reverse.
 struct BundleSession::Parts {
   std::optional<pjrt::Executable> executable;
-  std::optional<archive::SafetensorsFile> weights;  // mapped; weights lie in it while the session lives
+  std::optional<bundle::StateDict> own, other;  // mapped; weights lie in them while the session lives
+  bundle::BoundWeights bound;
   std::optional<Session> session;
 };
 
@@ -71,15 +72,18 @@ Result<BundleSession> BundleSession::open(const pjrt::Client& client, const std:
   TRY(parts->executable, pjrt::Executable::compile(client, bytes_of(text), options));
   std::vector<HostTensor> residents;
   if (input_types(chosen).size() < chosen.arguments.size()) {
-    if (weights.empty()) {
-      TRY(parts->weights, bundle::open_weights(directory, manifest));
-    } else {
-      TRY(parts->weights, archive::SafetensorsFile::open(weights));
+    if (weights.empty() || manifest.weights) {
+      TRY(parts->own, bundle::open_weights(directory, manifest));
     }
-    TRY(std::vector<ByteView> bound, bundle::bind(chosen, *parts->weights));
+    if (!weights.empty()) {
+      TRY(parts->other, bundle::StateDict::open(weights));
+    }
+    const bundle::StateDict* own = parts->own ? &*parts->own : nullptr;
+    TRY(parts->bound, bundle::bind(manifest, chosen, parts->other ? *parts->other : *own, own));
     size_t next = 0;
     for (const Argument& argument : chosen.arguments)
-      if (argument.role != ArgumentRole::Input) residents.push_back(HostTensor::view(argument.type, bound[next++]));
+      if (argument.role != ArgumentRole::Input)
+        residents.push_back(HostTensor::view(argument.type, parts->bound.arguments[next++]));
   }
   TRY(parts->session, Session::create(client, *parts->executable, chosen, residents));
   return BundleSession(std::move(parts));

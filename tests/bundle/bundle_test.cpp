@@ -34,12 +34,14 @@ TEST_F(BundleTest, what_is_written_is_read_back_and_bound) {
   EXPECT_TRUE(read_program(out, manifest->programs[0]));
   auto weights = open_weights(out, *manifest);
   ASSERT_TRUE(weights) << to_text(weights.error());
-  EXPECT_EQ(*weights->find_metadata("argument_order"), R"(["layer.weight", "count"])");
-  EXPECT_EQ(*weights->find_metadata("aliases"), R"({"tied.weight": "layer.weight"})");
-  auto bound = bind(manifest->programs[0], *weights);
+  auto bound = bind(*manifest, *weights);
   ASSERT_TRUE(bound);
-  EXPECT_EQ(torchlift::text_of((*bound)[0]), counting_bytes(48));
-  EXPECT_EQ(torchlift::text_of((*bound)[1]), counting_bytes(8));
+  EXPECT_EQ(torchlift::text_of(bound->arguments[0]), counting_bytes(48));
+  EXPECT_EQ(torchlift::text_of(bound->arguments[1]), counting_bytes(8));
+  auto file = archive::SafetensorsFile::open(out + "/weights.safetensors");
+  ASSERT_TRUE(file);
+  EXPECT_EQ(*file->find_metadata("argument_order"), R"(["layer.weight", "count"])");
+  EXPECT_EQ(*file->find_metadata("aliases"), R"({"tied.weight": "layer.weight"})");
 }
 
 TEST_F(BundleTest, written_twice_is_the_same_bytes) {
@@ -57,7 +59,7 @@ TEST_F(BundleTest, a_bundle_is_replaced_whole) {
   first.programs.push_back(first.programs[0]);
   ASSERT_TRUE(write(out, std::move(first)));
   auto second = small_bundle(w, n);
-  second.with_weights = false;
+  second.weights_as = WeightsAs::None;
   ASSERT_TRUE(write(out, std::move(second)));
   EXPECT_EQ(directory.entries(), (std::vector<std::string>{"out", "out/manifest.json", "out/model.mlir"}));
   auto manifest = open(out);
@@ -155,9 +157,9 @@ TEST_F(BundleTest, binding_reports_all_problems_at_once) {
   std::string bytes = counting_bytes(48);
   auto path = directory.file("other.safetensors");
   ASSERT_TRUE(archive::write_safetensors(path, {{{"tied.weight", DType::Float32, {4, 3}}, bytes_of(bytes)}}, {}));
-  auto weights = archive::SafetensorsFile::open(path);
+  auto weights = StateDict::open(path);
   ASSERT_TRUE(weights);
-  auto bound = bind(small_bundle(w, n).manifest.programs[0], *weights);
+  auto bound = bind(small_bundle(w, n).manifest, *weights);
   ASSERT_FALSE(bound);
   ASSERT_EQ(bound.errors().size(), 2u);
   EXPECT_EQ(bound.errors()[0].kind, Kind::WeightType);
