@@ -59,6 +59,7 @@ struct ImportOptions {
   std::string directory;
   LiftOptions lift;
   bool with_weights = true;
+  std::string weights_dtype;         // "bf16", "f16": weights of float32 are stored so; empty: as they are
   bool reference = false;            // weights stay in the file
   int64_t shard_size = 0;            // bytes of weights in one file; 0: all
   std::vector<std::string> samples;  // case files: inputs, and the results that are expected

@@ -112,11 +112,17 @@ Result<Output> run_import(const ImportOptions& options) {
   if (!options.with_weights) bundle.weights_as = bundle::WeightsAs::None;
   if (options.reference) bundle.weights_as = bundle::WeightsAs::Reference;
   bundle.shard_size = static_cast<uint64_t>(options.shard_size);
-  if (options.reference && options.shard_size > 0)
-    return diagnose(Kind::WeightsOption, {{"option", std::string("--shard-size")},
-                                          {"problem", std::string("splits a file that is not written")},
+  auto conflict = [&](std::string option, std::string problem) {
+    return diagnose(Kind::WeightsOption, {{"option", std::move(option)},
+                                          {"problem", std::move(problem)},
                                           {"advice", std::string("leave out `--weights reference`")}});
-  bundle.strict = options.lift.strict ? archive::Strict::Yes : archive::Strict::No;
+  };
+  if (options.reference && options.shard_size > 0) return conflict("--shard-size", "splits a file that is not written");
+  if (options.reference && !options.weights_dtype.empty())
+    return conflict("--weights-dtype", "changes weights that stay where they are");
+  std::optional<DType> narrow;
+  if (!options.weights_dtype.empty())
+    narrow = options.weights_dtype == "bf16" ? DType::BFloat16 : DType::Float16;  // checked with the command line
   bundle.manifest.producer = "torchlift " + std::string(kVersion);
   bundle.manifest.source = file.source();
   bundle.manifest.precision = options.lift.precision;
@@ -127,8 +133,8 @@ Result<Output> run_import(const ImportOptions& options) {
   }
   for (auto& sizes : programs) {
     if (file.is_script()) TRY_OK(set_sizes(call, sizes.bindings));
-    TRY(auto lifted, file.is_script() ? file.lift(call, options.lift, options.locations)
-                                      : file.lift(sizes.bindings, options.lift, options.locations));
+    TRY(auto lifted, file.is_script() ? file.lift(call, options.lift, options.locations, narrow)
+                                      : file.lift(sizes.bindings, options.lift, options.locations, narrow));
     TRY_OK(expect_steady(lifted));
     lifted.program.file = "model" + sizes.suffix + (options.lift.program == "artifact" ? ".mlirbc" : ".mlir");
     if (bundle.programs.empty()) {

@@ -9,6 +9,7 @@
 #include "bundle/state_dict.hpp"
 #include "cli/artifact.hpp"
 #include "cli/custom.hpp"
+#include "cli/narrow_weights.hpp"
 #include "frontend/script/load.hpp"
 #include "lower/own_ops.hpp"
 
@@ -150,23 +151,24 @@ std::vector<Diagnostic> ModelFile::placed(std::vector<Diagnostic> problems) cons
   return problems;
 }
 
-Result<Lifted> ModelFile::lift(const std::vector<lower::Binding>& sizes, const LiftOptions& options,
-                               bool locations) const {
+Result<Lifted> ModelFile::lift(const std::vector<lower::Binding>& sizes, const LiftOptions& options, bool locations,
+                               std::optional<DType> weights_dtype) const {
   auto bound = lower::bind_sizes(program(), sizes);
   if (!bound) return placed(std::move(bound.errors()));
   lower::Options how;
   how.sizes = *bound;
-  return lift_program(program(), std::move(how), options, locations);
+  return lift_program(program(), std::move(how), options, locations, weights_dtype);
 }
 
-Result<Lifted> ModelFile::lift(const ScriptCall& call, const LiftOptions& options, bool locations) const {
+Result<Lifted> ModelFile::lift(const ScriptCall& call, const LiftOptions& options, bool locations,
+                               std::optional<DType> weights_dtype) const {
   auto lift = [&](const torch::Program& script) -> Result<Lifted> {
     auto program = frontend::script::entry(script, call.method, call.leaves);
     if (!program) return placed(std::move(program.errors()));
     if (options.eval) frontend::script::set_training(*program, false);
     lower::Options how;
     how.state = call.state;
-    return lift_program(*program, std::move(how), options, locations);
+    return lift_program(*program, std::move(how), options, locations, weights_dtype);
   };
   if (!locations) {
     auto lifted = lift(loaded_.program);
@@ -178,7 +180,7 @@ Result<Lifted> ModelFile::lift(const ScriptCall& call, const LiftOptions& option
 }
 
 Result<Lifted> ModelFile::lift_program(const torch::Program& program, lower::Options how, const LiftOptions& options,
-                                       bool locations) const {
+                                       bool locations, std::optional<DType> weights_dtype) const {
   auto custom = read_custom(options.custom);
   if (!custom) return std::move(custom.errors());
   how.precision = precision_of(options.precision);
@@ -200,6 +202,7 @@ Result<Lifted> ModelFile::lift_program(const torch::Program& program, lower::Opt
   auto lowered = lower::lower(program, table_of(options), how);
   if (!lowered) return placed(std::move(lowered.errors()));
 
+  if (weights_dtype) narrow_weights(*lowered, *weights_dtype);
   Lifted out;
   out.program = describe(*lowered, how.sizes);
   for (size_t i = 0; i < lowered->arguments.size(); ++i)
@@ -210,6 +213,14 @@ Result<Lifted> ModelFile::lift_program(const torch::Program& program, lower::Opt
   out.text = std::move(*program_bytes);
   for (auto& argument : lowered->arguments)
     if (argument.role != lower::ArgumentRole::Input) out.weights.push_back(weight_source(argument));
+  size_t next = 0;
+  for (auto& argument : out.program.arguments) {
+    if (argument.role == bundle::ArgumentRole::Input) continue;
+    auto& source = out.weights[next++];
+    if (argument.type.dtype == source.dtype) continue;
+    argument.model_dtype = source.dtype;
+    source.narrow = argument.type.dtype;
+  }
   for (auto& result : lowered->results) out.result_types.push_back({result.dtype, result.shape});
   out.notes = placed(std::move(lowered->notes));
   out.agreement = std::move(lowered->agreement);

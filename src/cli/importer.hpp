@@ -43,16 +43,17 @@ class ModelFile {
   const std::vector<std::string>& model_names() const { return loaded_.model_names; }
   bundle::Source source() const;
 
-  Result<Lifted> lift(const std::vector<lower::Binding>& sizes, const LiftOptions& options,
-                      bool locations = false) const;
+  Result<Lifted> lift(const std::vector<lower::Binding>& sizes, const LiftOptions& options, bool locations = false,
+                      std::optional<DType> weights_dtype = {}) const;
   // A TorchScript file, for one call.
-  Result<Lifted> lift(const ScriptCall& call, const LiftOptions& options, bool locations = false) const;
+  Result<Lifted> lift(const ScriptCall& call, const LiftOptions& options, bool locations = false,
+                      std::optional<DType> weights_dtype = {}) const;
 
  private:
   ModelFile(std::unique_ptr<archive::Archive> archive, frontend::Loaded loaded, bool is_script)
       : archive_(std::move(archive)), loaded_(std::move(loaded)), is_script_(is_script) {}
   Result<Lifted> lift_program(const torch::Program& program, lower::Options how, const LiftOptions& options,
-                              bool locations) const;
+                              bool locations, std::optional<DType> weights_dtype) const;
   bundle::WeightSource weight_source(const lower::EntryArgument& argument) const;
   const torch::Weight& weight_of(torch::WeightId id) const { return loaded_.program.weights[id.at()]; }
   std::vector<std::string> names_of(torch::WeightId id) const;

@@ -109,6 +109,10 @@ void add_import(CLI::App& app, ImportOptions& options, std::string& weights) {
   command->add_option("--weights", weights, "none: write the program only; reference: leave them in FILE")
       ->check(CLI::IsMember({"copy", "none", "reference"}))
       ->capture_default_str();
+  command
+      ->add_option("--weights-dtype", options.weights_dtype,
+                   "store weights of float32 so; the program widens them where it takes them")
+      ->check(CLI::IsMember({"bf16", "f16"}));
   command->add_option("--shard-size", options.shard_size, "split the weights into files of so many bytes")
       ->check(CLI::PositiveNumber)
       ->type_name("BYTES");

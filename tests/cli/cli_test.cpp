@@ -79,7 +79,8 @@ TEST_F(Cli, what_is_known_of_an_operator_is_said) {
 }
 
 TEST_F(Cli, every_command_has_help_with_an_example) {
-  for (const char* command : {"import", "bind", "run", "verify", "inspect", "ops", "devices", "run-cases"}) {
+  for (const char* command :
+       {"import", "bind", "verify-bundle", "run", "verify", "inspect", "ops", "devices", "run-cases"}) {
     std::string text;
     EXPECT_EQ(call(std::string(command) + " --help", &text), 0);
     EXPECT_NE(text.find("Example"), std::string::npos) << command;
@@ -91,7 +92,7 @@ TEST_F(Cli, a_word_that_is_no_command_is_answered_with_the_commands) {
   std::string text;
   EXPECT_EQ(call("imprt model.pt2", &text), 2);
   EXPECT_NE(text.find("\"imprt\""), std::string::npos) << text;
-  EXPECT_NE(text.find("import, bind, run, verify"), std::string::npos) << text;
+  EXPECT_NE(text.find("import, bind, verify-bundle, run, verify"), std::string::npos) << text;
 }
 
 TEST_F(Cli, json_is_one_object_with_status_and_diagnostics) {
