@@ -17,7 +17,7 @@ export CTEST_OUTPUT_ON_FAILURE := 1
 
 sources = $(shell git ls-files --cached --others --exclude-standard '*.cpp' '*.hpp' '*.h')
 
-.PHONY: setup build run test silero bench bench-ops format check check-all corpora docs fuzz clean
+.PHONY: setup build run test silero bench bench-ops format check check-all corpora docs fuzz artifact-check clean
 
 setup:
 	tools/setup
@@ -61,7 +61,7 @@ check: setup
 # ---- Long checks: check-all takes every one. .ci/run takes one of CI_CHECKS in turn: those that have been green on a whole
 # tree, so that a change is judged by what it broke. A check is entered there by the commit that makes it green.
 
-LONG_CHECKS := check-operators check-plugins check-asan check-tsan check-clang check-coverage check-fuzz
+LONG_CHECKS := check-operators check-artifacts check-plugins check-asan check-tsan check-clang check-coverage check-fuzz
 CI_CHECKS := check-operators check-asan check-tsan check-clang check-coverage
 .PHONY: $(LONG_CHECKS) list-ci-checks
 
@@ -80,6 +80,10 @@ endef
 # All of PyTorch's own samples of its operators, recorded.
 check-operators: build
 	ctest --preset release -C long -L opinfo -j $(JOBS)
+
+# Every recorded case once more, its program handed to the plugin as a portable artifact.
+check-artifacts: build
+	ctest --preset release -C long -L artifact -j $(JOBS)
 
 check-asan: setup
 	$(call preset_tests,asan)
@@ -116,6 +120,14 @@ check-fuzz: fuzz
 
 corpora:
 	tools/corpora $(PARTS)
+
+# Artifacts of every operation, and of all recorded operators and models, held against jaxlib's reader and its writer.
+artifact-check: build
+	build/release/bin/stablehlo_test --gtest_filter='Artifact.*'
+	ctest --preset release -C long -R '^cases\..*\.unpack$$' -j $(JOBS)
+	for folder in build/release/cases/data/*; do build/release/bin/lift $$folder --leave build/release/artifacts || true; done
+	"$$(tools/environment bench)/bin/python" tools/artifact/check.py --summary build/release/artifacts
+	"$$(tools/environment bench)/bin/python" tools/artifact/foreign.py build/release/bin/torchlift tests/data/artifacts/*.mlirbc
 
 # The pages that are made from tables.
 docs: build

@@ -1,7 +1,7 @@
 // Runs recorded cases (tools/corpus/README.md) through `torchlift run-cases` and compares the answers with what PyTorch
 // gave.
 //
-//   judge TORCHLIFT FOLDER SCRATCH [--known FILE] [--jobs N] [--expect refused]
+//   judge TORCHLIFT FOLDER SCRATCH [--known FILE] [--jobs N] [--expect refused] [--program artifact]
 //
 // --known: cases that are refused today, one a line: `NAME  KIND  why`. NAME may hold `*`; the first line that fits
 // counts. Each must be refused with that kind of diagnostic; one that passes, or fails in another way, is a failure, as
@@ -9,6 +9,7 @@
 // is as large: it must be answered, equal or not. Ends with counts; 0 if all is as said.
 // --expect refused: every case must be refused, by whatever diagnostic; but those with the kind `answered` must be
 // answered.
+// --program artifact: the programs go to the plugin as portable artifacts, not as text.
 #include <fnmatch.h>
 #include <spawn.h>
 #include <sys/wait.h>
@@ -160,7 +161,7 @@ std::string problem_of(const std::string& expected_file, const std::string& answ
 }
 
 int judge(const std::string& tool, const fs::path& folder, const fs::path& scratch, std::vector<Known> known,
-          const std::string& jobs, bool expect_refused) {
+          const std::string& jobs, bool expect_refused, const std::string& form) {
   std::vector<Case> cases = cases_of(folder);
   fs::remove_all(scratch);
   fs::create_directories(scratch / "in");
@@ -177,8 +178,8 @@ int judge(const std::string& tool, const fs::path& folder, const fs::path& scrat
     list << '\n';
   }
   list.close();
-  int code =
-      run({tool, "run-cases", (scratch / "list.tsv").string(), "-o", (scratch / "out").string(), "--jobs", jobs});
+  int code = run({tool, "run-cases", (scratch / "list.tsv").string(), "-o", (scratch / "out").string(), "--jobs", jobs,
+                  "--program", form});
   std::map<std::string, Status> answered = read_status(scratch / "out" / "status.jsonl");
 
   size_t passed = 0, as_listed = 0, failed = 0;
@@ -231,15 +232,17 @@ int main(int argc, char** argv) {
   std::vector<std::string> words(argv + 1, argv + argc);
   std::vector<torchlift::Known> known;
   std::string jobs = "2";
+  std::string form = "text";
   bool expect_refused = false;
   for (size_t i = 3; i + 1 < words.size(); i += 2) {
     if (words[i] == "--known" && !torchlift::read_known(words[i + 1], known)) return 2;
     if (words[i] == "--jobs") jobs = words[i + 1];
+    if (words[i] == "--program") form = words[i + 1];
     if (words[i] == "--expect") expect_refused = words[i + 1] == "refused";
   }
   if (words.size() < 3) {
-    std::cerr << "judge TORCHLIFT FOLDER SCRATCH [--known FILE] [--jobs N] [--expect refused]\n";
+    std::cerr << "judge TORCHLIFT FOLDER SCRATCH [--known FILE] [--jobs N] [--expect refused] [--program artifact]\n";
     return 2;
   }
-  return torchlift::judge(words[0], words[1], words[2], std::move(known), jobs, expect_refused);
+  return torchlift::judge(words[0], words[1], words[2], std::move(known), jobs, expect_refused, form);
 }

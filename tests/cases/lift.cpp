@@ -1,14 +1,18 @@
 // What recorded operator cases show without running them:
 //
-//   lift FOLDER
+//   lift FOLDER [--leave DIR]
 //
 // 1. Storage identity: an output has the storage of an input where it has in PyTorch (`aliases` of the case), and
 // nowhere else.
 // 2. Whichever StableHLO operation of a program fails, the program is refused: lowerings pass poison on, and none
 // crashes on it.
 //    At most kFailed operations a program, evenly spread.
+// 3. The program as a StableHLO artifact reads back as the same module, and is written as the same bytes again.
+//
+// --leave: the programs as text and artifact, for tools/artifact/check.py; storages and failures are not looked at.
 #include <algorithm>
 #include <filesystem>
+#include <fstream>
 #include <iostream>
 #include <set>
 
@@ -18,6 +22,8 @@
 #include "aten/ops.hpp"
 #include "base/kinds.hpp"
 #include "cli/importer.hpp"
+#include "stablehlo/artifact.hpp"
+#include "stablehlo/print.hpp"
 
 namespace torchlift {
 namespace {
@@ -83,27 +89,50 @@ Status check_failures(const torch::Program& program, lower::Options options, siz
   return Unit{};
 }
 
+// With and without locations. A declared function (--custom) has no place here.
+Status check_artifact(const stablehlo::Module& module, const fs::path& leave) {
+  for (bool locations : {false, true}) {
+    const std::string text = stablehlo::to_text(module, {.locations = locations});
+    TRY(auto bytes, stablehlo::write_artifact(module, {.locations = locations}));
+    TRY(auto again, stablehlo::read_artifact(bytes_of(bytes), "artifact"));
+    if (stablehlo::to_text(again, {.locations = locations}) != text)
+      return diagnose(Kind::Internal, {{"reason", std::string("the artifact is read as another module")}});
+    auto program = stablehlo::vhlo::read(bytes_of(bytes), "artifact");
+    TRY(auto second, stablehlo::write_artifact(again, {.version = program->version, .locations = true}));
+    if (second != bytes)
+      return diagnose(Kind::Internal, {{"reason", std::string("the artifact is written as other bytes")}});
+    if (leave.empty()) continue;
+    const std::string name = leave.string() + (locations ? ".locations" : "");
+    std::ofstream(name + ".mlir") << text;
+    std::ofstream(name + ".mlirbc") << bytes;
+  }
+  return Unit{};
+}
+
 // The programs that are refused are no matter of this test: judge.cpp knows which may be.
-Result<bool> check(const std::string& program_file, const std::string& expected_file) {
+Result<bool> check(const std::string& program_file, const std::string& expected_file, const fs::path& leave) {
   TRY(auto model, cli::ModelFile::open(program_file));
   TRY(auto sizes, lower::bind_sizes(model.program(), {}));
   lower::Options options;
   options.sizes = std::move(sizes);
   auto lowered = lower::lower(model.program(), aten::table(), options);
   if (!lowered) return false;
+  TRY_OK(check_artifact(lowered->module, leave));
+  if (!leave.empty()) return true;
   TRY_OK(check_identity(*lowered, expected_file));
   TRY_OK(check_failures(model.program(), options, lowered->operations));
   return true;
 }
 
-int lift_all(const fs::path& folder) {
+int lift_all(const fs::path& folder, const fs::path& leave) {
   std::vector<fs::path> programs;
   for (const auto& entry : fs::directory_iterator(folder))
     if (entry.path().extension() == ".pt2") programs.push_back(entry.path());
   std::sort(programs.begin(), programs.end());
   size_t checked = 0, failed = 0;
   for (const fs::path& program : programs) {
-    auto done = check(program.string(), fs::path(program).replace_extension(".safetensors").string());
+    const fs::path name = leave.empty() ? leave : leave / (folder.filename().string() + "." + program.stem().string());
+    auto done = check(program.string(), fs::path(program).replace_extension(".safetensors").string(), name);
     if (done) {
       checked += *done ? 1 : 0;
       continue;
@@ -120,9 +149,11 @@ int lift_all(const fs::path& folder) {
 }  // namespace torchlift
 
 int main(int argc, char** argv) {
-  if (argc != 2) {
-    std::cerr << "lift FOLDER\n";
+  const bool leave = argc == 4 && std::string_view(argv[2]) == "--leave";
+  if (argc != 2 && !leave) {
+    std::cerr << "lift FOLDER [--leave DIR]\n";
     return 2;
   }
-  return torchlift::lift_all(argv[1]);
+  if (leave) std::filesystem::create_directories(argv[3]);
+  return torchlift::lift_all(argv[1], leave ? argv[3] : "");
 }
