@@ -1,5 +1,7 @@
 // Writing a bytecode file. Equal files are equal bytes.
+#include <algorithm>
 #include <map>
+#include <set>
 
 #include "base/check.hpp"
 #include "stablehlo/bytecode.hpp"
@@ -10,7 +12,8 @@ namespace {
 
 class Writer {
  public:
-  explicit Writer(const File& file) : file_(file), strings_(file.strings), numbers_(file.values, 0) {
+  explicit Writer(const File& file)
+      : file_(file), strings_(file.strings), numbers_(file.values, 0), regions_(file.values, 0) {
     for (size_t i = 0; i < strings_.size(); ++i) string_numbers_.emplace(strings_[i], i);
   }
 
@@ -24,6 +27,7 @@ class Writer {
     auto [offsets, entries] = this->entries();
     section(out, SectionId::AttributeTypeOffset, offsets);
     section(out, SectionId::AttributeType, entries);
+    find_closed(file_.root);
     Encoder ir;
     ir.flagged(1, false);
     operation(ir, file_.root, 0);
@@ -104,6 +108,25 @@ class Writer {
     return out;
   }
 
+  // ---- which operations use no values from outside in their regions
+  // Regions are numbered as they begin: what a region sees is defined in it, or in one that has begun before it.
+  // Gives the first region whose values the operation uses, in its own regions too.
+  uint32_t find_closed(const Operation& op) {
+    uint32_t own = UINT32_MAX;
+    for (uint32_t value : op.operands) own = std::min(own, regions_[value]);
+    const uint32_t begin = next_region_;
+    uint32_t inner = UINT32_MAX;
+    for (const Region& region : op.regions) {
+      const uint32_t number = next_region_++;
+      auto define = [&](uint32_t value, size_t count) { std::fill_n(regions_.begin() + value, count, number); };
+      define(region.first_argument, region.arguments.size());
+      for (const Operation& child : region.operations) define(child.first_result, child.result_types.size());
+      for (const Operation& child : region.operations) inner = std::min(inner, find_closed(child));
+    }
+    if (!op.regions.empty() && inner >= begin) closed_.insert(&op);
+    return std::min(own, inner);
+  }
+
   // `first`: the number that the values of the operation's regions begin at, where these are not isolated.
   void operation(Encoder& out, const Operation& op, uint32_t first) {
     out.varint(op.name);
@@ -122,8 +145,10 @@ class Writer {
       for (uint32_t value : op.operands) out.varint(numbers_[value]);
     }
     if (op.regions.empty()) return;
-    out.flagged(op.regions.size(), op.isolated);
-    if (!op.isolated) {
+    // Numbers in an isolated region begin at 0. Where they would take two bytes, that pays.
+    const bool isolated = op.isolated || (first >= kTwoBytes && closed_.contains(&op));
+    out.flagged(op.regions.size(), isolated);
+    if (!isolated) {
       for (const Region& r : op.regions) region(out, r, first);
       return;
     }
@@ -156,7 +181,11 @@ class Writer {
   const File& file_;
   std::vector<std::string> strings_;
   std::map<std::string, size_t> string_numbers_;
+  static constexpr uint32_t kTwoBytes = 128;
   std::vector<uint32_t> numbers_;  // by our number of a value, the file's
+  std::vector<uint32_t> regions_;  // and the region that defines it
+  uint32_t next_region_ = 0;
+  std::set<const Operation*> closed_;
 };
 
 }  // namespace
