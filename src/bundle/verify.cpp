@@ -14,6 +14,8 @@
 #include "base/text.hpp"
 #include "bundle/read.hpp"
 #include "bundle/signature.hpp"
+#include "stablehlo/bytecode.hpp"
+#include "stablehlo/vhlo.hpp"
 
 namespace torchlift::bundle {
 namespace {
@@ -91,7 +93,16 @@ class Verifier {
       found(diagnose(Kind::BundleDigest, {{"member", program.file}, {"got", digest}, {"expected", program.digest}},
                      path(program.file)));
     auto text = torchlift::text_of(file->bytes());
-    append(out_.findings, check_program_text(text, path(program.file), program.file));
+    const bool artifact = stablehlo::bytecode::is_bytecode(file->bytes());
+    if (artifact != program.file.ends_with(".mlirbc"))
+      wrong_program(program,
+                    artifact ? "is a portable artifact, named as text" : "is text, named as a portable artifact");
+    if (artifact) {
+      auto read = stablehlo::vhlo::read(file->bytes(), path(program.file));
+      if (took(read) && !read->version) wrong_program(program, "does not say which StableHLO it is written for");
+    } else {
+      append(out_.findings, check_program_text(text, path(program.file), program.file));
+    }
     auto signature = read_signature(text, path(program.file));
     if (took(signature)) {
       auto status = check_signature(program, *signature, path(program.file));

@@ -123,6 +123,7 @@ Result<Output> run_import(const ImportOptions& options) {
   std::optional<DType> narrow;
   if (!options.weights_dtype.empty())
     narrow = options.weights_dtype == "bf16" ? DType::BFloat16 : DType::Float16;  // checked with the command line
+  bundle.strict = options.lift.strict ? archive::Strict::Yes : archive::Strict::No;
   bundle.manifest.producer = "torchlift " + std::string(kVersion);
   bundle.manifest.source = file.source();
   bundle.manifest.precision = options.lift.precision;

@@ -61,6 +61,32 @@ TEST_F(BundleCommands, findings_are_a_refusal) {
   EXPECT_EQ(verified->json.find("{\"errors\": 1"), 0u) << verified->json;
 }
 
+TEST_F(BundleCommands, programs_that_are_artifacts_are_verified) {
+  auto options = import_of("mlp_dynamic.pt2");
+  options.lift.program = "artifact";
+  ASSERT_TRUE(run_import(options));
+  auto verified = run_verify_bundle({.directory = out});
+  ASSERT_TRUE(verified);
+  EXPECT_EQ(verified->code, ExitCode::Ok) << to_text(verified->notes.front());
+  const std::string path = out + "/model.mlirbc", whole = test::read_text(path);
+  auto reseal = [&](const std::string& bytes) {
+    auto manifest = bundle::open(out);
+    ASSERT_TRUE(manifest);
+    test::write_text(path, bytes);
+    manifest->programs[0].digest = bundle::digest_of(bytes_of(bytes));
+    test::write_text(out + "/manifest.json", bundle::to_json(*manifest));
+  };
+  for (const std::string& bytes :
+       {whole.substr(0, whole.size() - 1), whole.substr(0, 40), std::string("module {\n}\n")}) {
+    reseal(bytes);
+    verified = run_verify_bundle({.directory = out});
+    ASSERT_TRUE(verified);
+    EXPECT_EQ(verified->code, ExitCode::Refused) << bytes.size();
+  }
+  reseal(whole);
+  EXPECT_EQ(run_verify_bundle({.directory = out})->code, ExitCode::Ok);
+}
+
 TEST_F(BundleCommands, a_sample_must_fit_and_expect_something) {
   auto options = sampled();
   options.lift.dims = {"x.0=2,8"};
