@@ -70,9 +70,9 @@ Result<Output> run_import(const ImportOptions& options);
 struct BindCommandOptions {
   std::string directory;
   std::string state;
-  std::string output;                 // a new bundle's directory; empty: the bundle itself
-  std::string key;                    // of the dict of tensors in a file of torch.save
-  std::vector<std::string> prefixes;  // "module.="
+  std::string output = {};                 // a new bundle's directory; empty: the bundle itself
+  std::string key = {};                    // of the dict of tensors in a file of torch.save
+  std::vector<std::string> prefixes = {};  // "module.="
   bool strict = false;
   bool allow_missing = false;
 };
@@ -81,7 +81,7 @@ Result<Output> run_bind(const BindCommandOptions& options);
 struct VerifyBundleOptions {
   std::string directory;
   bool run = false;  // the samples, too
-  std::string plugin;
+  std::string plugin = {};
 };
 Result<Output> run_verify_bundle(const VerifyBundleOptions& options);
 
