@@ -27,7 +27,7 @@ using NamedNumbers = std::vector<std::pair<std::string_view, AttributeNumber>>;
 // Makes attributes and types of a program, equal ones once.
 class Nodes {
  public:
-  explicit Nodes(vhlo::Program& program) : program_(program), attributes_(program.attributes), types_(program.types) {}
+  explicit Nodes(vhlo::Program& program) : attributes_(program.attributes), types_(program.types) {}
 
   AttributeNumber attribute(AttributeCode code, std::vector<int64_t> fields = {}, std::string bytes = "") {
     return attributes_.intern({code, std::move(fields), std::move(bytes)});
@@ -93,7 +93,6 @@ class Nodes {
   }
 
  private:
-  vhlo::Program& program_;
   vhlo::Pool<AttributeCode> attributes_;
   vhlo::Pool<TypeCode> types_;
 };

@@ -75,7 +75,8 @@ class Writer {
 
   std::pair<Encoder, Encoder> entries() const {
     std::pair<Encoder, Encoder> out;
-    auto& [offsets, data] = out;
+    Encoder& offsets = out.first;
+    Encoder& data = out.second;
     offsets.varint(file_.attributes.size());
     offsets.varint(file_.types.size());
     auto each = [&](const Entry& entry) {
