@@ -251,18 +251,32 @@ Value repeated_places(Lower& l, Tensor repeats, const Dim& output_size) {
   return l.hlo.reduce(l.hlo.convert(passed, DType::Int64), {1}, Reducer::Add);
 }
 
-lower::Refused refuse_repeats(Lower& l) {
-  return l.refuse(Kind::DataDependent, {{"what", std::string("the size of repeat_interleave's result")},
-                                        {"advice", std::string("pass output_size=, or repeats as a Python integer")}});
+// How often each element is repeated, where that follows from constants: the size of the result is the sum. Nothing,
+// with a refusal recorded, else.
+std::optional<Dims> known_repeats(Lower& l, Tensor repeats) {
+  auto counts = l.known_elements(repeats);
+  if (!counts) {
+    l.refuse(Kind::DataDependent, {{"what", std::string("the size of repeat_interleave's result")},
+                                   {"advice", std::string("pass output_size=, or repeats as a Python integer")}});
+    return std::nullopt;
+  }
+  Dims out;
+  for (const Scalar& n : *counts) {
+    if (!n.is_integral() || n.to_int() < 0) {
+      l.wrong("expected whole numbers that are not negative as repeats, got " + describe(repeats));
+      return std::nullopt;
+    }
+    out.emplace_back(n.to_int());
+  }
+  return out;
 }
 
 Tensor repeat_interleave_places(Lower& l, Tensor repeats, Optional<Dim> output_size) {
   if (repeats.is_poison() || !l.expect_rank(repeats, 1, 1, "repeats")) return {};
   if (!output_size) {
-    auto counts = l.known_elements(repeats);
-    if (!counts) return refuse_repeats(l);
-    output_size = Dim(0);
-    for (const Scalar& n : *counts) *output_size = *output_size + Dim(n.to_int());
+    auto counts = known_repeats(l, repeats);
+    if (!counts) return {};
+    output_size = std::accumulate(counts->begin(), counts->end(), Dim(0));
   }
   return l.make(l.convert(repeated_places(l, repeats, *output_size), repeats.dtype()));
 }
@@ -271,11 +285,10 @@ Tensor repeat_interleave_tensor(Lower& l, Tensor self, Tensor repeats, Optional<
                                 Optional<Dim> output_size) {
   if (self.is_poison() || repeats.is_poison() || !l.expect_rank(repeats, 0, 1, "repeats")) return {};
   if (!output_size) {
-    auto counts = l.known_elements(repeats);
-    if (!counts) return refuse_repeats(l);
-    if (counts->size() == 1) return repeat_interleave_int(l, self, counts->front().to_int(), dim, std::nullopt);
-    output_size = Dim(0);
-    for (const Scalar& n : *counts) *output_size = *output_size + Dim(n.to_int());
+    auto counts = known_repeats(l, repeats);
+    if (!counts) return {};
+    if (counts->size() == 1) return repeat_interleave_int(l, self, counts->front(), dim, std::nullopt);
+    output_size = std::accumulate(counts->begin(), counts->end(), Dim(0));
   }
   if (!dim || self.rank() == 0) self = reshape(l, self, {self.numel()});
   auto axis = l.axis(dim.value_or(0), self.rank());
